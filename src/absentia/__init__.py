@@ -1,0 +1,1 @@
+"""absentia: differential privacy for data with holes."""

@@ -1,0 +1,105 @@
+"""Exact decimals in, proved bounds out: the only place where numbers change their kind.
+
+Budgets are exact rationals ("0.1" is 1/10). Proofs run in ball arithmetic (Arb): a ball contains the true
+value, and `above` returns a double that no point of the ball exceeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+import flint
+from flint import arb, fmpq, fmpz
+
+from absentia.errors import InputError
+
+__all__ = ["above", "ball", "below", "exact", "number", "precision", "probability", "round_down", "round_up"]
+
+
+def exact(value: object, field: str) -> Fraction:
+    """The exact rational that `value` spells; a float is refused because its decimal text is not what it holds.
+
+    >>> exact("0.1", "epsilon")
+    Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, str, Fraction, Decimal)):
+        raise InputError(
+            field, value, 'an exact number: a string such as "0.1" or "1/3", an int, a Fraction or a Decimal'
+        )
+    try:
+        return Fraction(value.strip() if isinstance(value, str) else value)
+    except (ValueError, ZeroDivisionError, OverflowError, InvalidOperation):
+        raise InputError(field, value, 'a finite number such as "0.1" or "1/3"') from None
+
+
+def number(value: object, field: str) -> Fraction:
+    """The exact rational behind `value`; a float stands for its binary value."""
+    if hasattr(value, "item") and not isinstance(value, (float, int)):
+        value = value.item()  # numpy scalars
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(field, value, "a finite number")
+        return Fraction(value)
+    return exact(value, field)
+
+
+def probability(value: object, field: str) -> Fraction:
+    """The exact rational behind `value`, which must lie in [0, 1]."""
+    p = number(value, field)
+    if not 0 <= p <= 1:
+        raise InputError(field, value, "a number in [0, 1]")
+    return p
+
+
+def ball(value: Fraction | float | int | arb) -> arb:
+    """A ball that contains `value` at the current precision (exact for floats and ints that fit)."""
+    if isinstance(value, Fraction):
+        return arb(fmpq(fmpz(value.numerator), fmpz(value.denominator)))
+    return arb(value)
+
+
+def above(x: arb) -> float:
+    """The smallest double that is at least every point of the ball; inf when the ball is unbounded."""
+    top = x.upper()
+    if not top.is_finite():
+        return math.inf
+    f = float(top)
+    while arb(f) < top:
+        f = math.nextafter(f, math.inf)
+    return f
+
+
+def below(x: arb) -> float:
+    """The largest double that is at most every point of the ball; -inf when the ball is unbounded."""
+    return -above(-x)
+
+
+def round_up(q: Fraction | int) -> float:
+    """The smallest double that is at least q."""
+    try:
+        f = float(q)
+    except OverflowError:
+        return math.inf if q > 0 else -math.nextafter(math.inf, 0)
+    while f < q:  # Python compares floats and rationals exactly
+        f = math.nextafter(f, math.inf)
+    return f
+
+
+def round_down(q: Fraction | int) -> float:
+    """The largest double that is at most q."""
+    return -round_up(-q)
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Ball arithmetic at `bits` bits inside the block."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
