@@ -1,0 +1,167 @@
+"""The Gaussian dominating pair: two mixtures of unit Gaussians, one root in the threshold tau."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import flint
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from absentia.exact import ball
+from absentia.theory.bound import BallBound, log_of
+from absentia.theory.pure import Atoms
+
+__all__ = ["GaussianPair"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GaussianPair(BallBound):
+    """H of P = sum_k q_k N(u_k, 1) against Q = sum_k q'_k N(-l_k, 1), all u_k, l_k >= 0 (in units of sigma).
+
+    The ratio P/Q is non-decreasing, so the worst event is a half line {y > tau} with P(tau) = e^epsilon Q(tau).
+    """
+
+    up: Atoms
+    low: Atoms
+    sigma: float
+    result: str
+    assumptions: tuple[str, ...]
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array, Array, Array]:
+        u, lu = _columns(self.up, self.sigma)
+        v, lv = _columns(self.low, self.sigma)
+        return u, lu, v, lv
+
+    @cached_property
+    def _flat(self) -> bool:
+        return all(x == 0 for x, _ in (*self.up, *self.low))
+
+    @cached_property
+    def _limit(self) -> float:
+        """ln P/Q as tau -> infinity: finite only when nothing moves up and the low side keeps mass at 0."""
+        u, _, v, lv = self._floats
+        return math.inf if u.max() > 0 or v.min() > 0 else -float(_lse(lv[v == 0]))
+
+    def _loss(self, tau: float) -> float:
+        """ln P(tau)/Q(tau)."""
+        u, lu, v, lv = self._floats
+        return float(_lse(lu - u * u / 2 + tau * u) - _lse(lv - v * v / 2 - tau * v))
+
+    def _log_tails(self, tau: float) -> tuple[float, float]:
+        u, lu, v, lv = self._floats
+        return float(_lse(lu + log_ndtr(u - tau))), float(_lse(lv + log_ndtr(-v - tau)))
+
+    def _tau(self, epsilon: float) -> float:
+        """The threshold at which the loss is epsilon."""
+        gap = lambda t: self._loss(t) - epsilon  # noqa: E731
+        low, high = -1.0, 1.0
+        while gap(low) > 0:
+            low *= 2
+        while gap(high) < 0 and high < 1e300:
+            high *= 2
+        return float(brentq(gap, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+
+    def _log_delta_at(self, tau: float, epsilon: float) -> float:
+        log_p, log_q = self._log_tails(tau)
+        gap = epsilon + log_q - log_p
+        return log_p + math.log(-math.expm1(gap)) if gap < 0 else -math.inf
+
+    def log_delta(self, epsilon: float) -> float:
+        if self._flat or epsilon >= self._limit:
+            return -math.inf
+        return self._log_delta_at(self._tau(epsilon), epsilon)
+
+    def slope(self, epsilon: float) -> float:
+        """d ln delta / d epsilon = -e^epsilon Q(y > tau) / delta."""
+        tau = self._tau(epsilon)
+        log_delta = self._log_delta_at(tau, epsilon)
+        return -math.exp(epsilon + self._log_tails(tau)[1] - log_delta) if log_delta > -math.inf else math.nan
+
+    def guess_epsilon(self, delta: Fraction) -> float:
+        """epsilon(delta) by one root: loss and delta are both explicit in tau."""
+        target = log_of(delta)
+        if self.log_delta(0.0) <= target:
+            return 0.0
+        if math.isfinite(self._limit):
+            return super().guess_epsilon(delta)
+        low = self._tau(0.0)
+        step = 1.0
+        gap = lambda t: max(self._log_delta_at(t, self._loss(t)), -1e300) - target  # noqa: E731
+        high = low + step
+        while gap(high) > 0:
+            low, step = high, 2 * step
+            high = low + step
+        return max(0.0, self._loss(float(brentq(gap, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))))
+
+    def delta_ball(self, epsilon: arb) -> arb:
+        """h(tau) + an exact bound of what a better tau could add.
+
+        With the loss below epsilon at lo and above it at hi, the best tau lies between, and there
+        |h'| = |P - aQ| <= a Q(lo) e^{w(|tau| + max l)} (e^m - 1), m the larger |loss - epsilon| at the two ends.
+        """
+        if self._flat:
+            return (-epsilon.expm1()).max(arb(0))
+        approx = float(epsilon.mid())
+        if approx >= self._limit:
+            return self._beyond_limit(epsilon)
+        tau = self._tau(approx)
+        a = epsilon.exp()
+        for attempt in range(12):
+            w = arb(max(abs(tau), 1e-12) * 2.0 ** (-49 + 4 * attempt))
+            lo, hi = arb(tau) - w, arb(tau) + w
+            (lo_p, lo_q), (hi_p, hi_q) = self._densities(lo), self._densities(hi)
+            at_lo, at_hi = lo_p.log() - lo_q.log() - epsilon, hi_p.log() - hi_q.log() - epsilon
+            if at_lo <= 0 and at_hi >= 0:
+                spread = (2 * w * (arb(abs(tau)) + 2 * w + self._largest_low)).exp()
+                slack = 2 * w * a * lo_q * spread * abs(at_lo).max(abs(at_hi)).expm1()
+                at = arb(tau)
+                return self._tail_gap(at, a) + arb(0).union(slack)
+        return arb("nan")
+
+    def _beyond_limit(self, epsilon: arb) -> arb:
+        """0, when the loss never reaches epsilon; unknown at this precision otherwise."""
+        mass = sum((ball(q) for x, q in self.low if x == 0), arb(0))
+        return arb(0) if epsilon >= -mass.log() else arb("nan")
+
+    @cached_property
+    def _cache(self) -> dict[int, tuple[list[tuple[arb, arb]], list[tuple[arb, arb]]]]:
+        return {}
+
+    def _balls(self) -> tuple[list[tuple[arb, arb]], list[tuple[arb, arb]]]:
+        """(shift, mass) of both sides as balls at the working precision."""
+        bits = flint.ctx.prec
+        if bits not in self._cache:
+            s = ball(self.sigma)
+            up = [(ball(x) / s, ball(q)) for x, q in self.up]
+            self._cache[bits] = (up, [(-ball(x) / s, ball(q)) for x, q in self.low])
+        return self._cache[bits]
+
+    def _densities(self, y: arb) -> tuple[arb, arb]:
+        root = (2 * arb.pi()).sqrt()
+        p, q = (sum((m * (-((y - x) ** 2) / 2).exp() for x, m in side), arb(0)) / root for side in self._balls())
+        return p, q
+
+    def _tail_gap(self, tau: arb, a: arb) -> arb:
+        root = arb(2).sqrt()
+        p, q = (sum((m * ((tau - x) / root).erfc() for x, m in side), arb(0)) / 2 for side in self._balls())
+        return p - a * q
+
+
+def _columns(atoms: Atoms, sigma: float) -> tuple[Array, Array]:
+    x = np.array([float(x) for x, _ in atoms]) / sigma
+    return x, np.array([log_of(q) for _, q in atoms])
+
+
+def _lse(values: Array) -> float:
+    top = values.max()
+    return float(top + math.log(np.exp(values - top).sum()))
