@@ -122,7 +122,7 @@ class GaussianPair(BallBound):
             (lo_p, lo_q), (hi_p, hi_q) = self._densities(lo), self._densities(hi)
             at_lo, at_hi = lo_p.log() - lo_q.log() - epsilon, hi_p.log() - hi_q.log() - epsilon
             if at_lo <= 0 and at_hi >= 0:
-                spread = (2 * w * (arb(abs(tau)) + 2 * w + self._largest_low)).exp()
+                spread = (2 * w * (arb(abs(tau)) + 2 * w - self._balls()[1][-1][0])).exp()
                 slack = 2 * w * a * lo_q * spread * abs(at_lo).max(abs(at_hi)).expm1()
                 at = arb(tau)
                 return self._tail_gap(at, a) + arb(0).union(slack)
