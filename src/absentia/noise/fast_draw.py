@@ -1,11 +1,14 @@
 """The same draw in double precision, for the entries where rounding cannot matter.
 
 With 63 bits of V >= 2^-15 and a <= 2^34 the computed f + a X is within a 2^-45 + 2^-51 of every value that further bits
-could give (docs/sampling.md derives it). An entry counts as decided only when it is more than a 2^-36 + 2^-40 away
+could
+give (docs/sampling.md derives it). An entry counts as decided only when it is more than a 2^-36 + 2^-40 away
 from a rounding boundary: five hundred times the error. All others go to the exact path with the bits they have.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +18,12 @@ from absentia.noise.exact_draw import Family
 
 __all__ = ["draw_fast", "usable"]
 
-LARGEST_STEPS = 2.0**34
+LARGEST_STEPS = 1 << 34
 SMALLEST_TAIL = 2.0**-15
 MAGNITUDE = np.uint64((1 << 63) - 1)
 
 
-def usable(a: float) -> bool:
+def usable(a: Fraction) -> bool:
     """Whether the error bound holds at a = scale / grid."""
     return a <= LARGEST_STEPS
 
