@@ -13,7 +13,7 @@ from typing import Any, Literal
 from absentia.errors import InputError
 from absentia.exact import above, ball, number, precision
 
-__all__ = ["Lipschitz", "histogram", "linear", "lipschitz", "query", "second_moments", "stack"]
+__all__ = ["Lipschitz", "declared", "histogram", "linear", "lipschitz", "query", "second_moments", "stack"]
 
 Number = int | str | float | Fraction
 
@@ -43,10 +43,9 @@ class Lipschitz:
     def __post_init__(self) -> None:
         if not self.constants:
             raise InputError("constants", self.constants, "one constant a column")
-        constants = tuple(number(L, f"constants[{j}]") for j, L in enumerate(self.constants))
-        if min(constants) < 0:
-            raise InputError("constants", self.constants, "no negative constant")
-        object.__setattr__(self, "constants", constants)
+        if not all(isinstance(L, Fraction) and L >= 0 for L in self.constants):
+            raise InputError("constants", self.constants, "Fractions of at least 0 (see `declared`)")
+        _norm(self.norm)
 
     def __add__(self, other: Lipschitz) -> Lipschitz:
         """f + g: constants add (closure under linear combinations)."""
@@ -63,18 +62,27 @@ class Lipschitz:
     def __sub__(self, other: Lipschitz) -> Lipschitz:
         return self + (-1) * other
 
-    def then(self, lam: Number) -> Lipschitz:
-        """g(f) for a map g that is lam-Lipschitz in the norm in use: constants times lam."""
-        factor = number(lam, "lam")
+    def then(self, lam: Number, norm: Literal[1, 2] | None = None) -> Lipschitz:
+        """g(f) for a map g that is lam-Lipschitz in l_norm (f's own norm when omitted): constants times lam."""
+        factor, inner = number(lam, "lam"), self if norm is None else self.within(norm)
         if factor < 0:
             raise InputError("lam", lam, "a Lipschitz constant of at least 0")
-        return Lipschitz(tuple(factor * L for L in self.constants), self.norm)
+        return Lipschitz(tuple(factor * L for L in inner.constants), inner.norm)
 
     def within(self, norm: Literal[1, 2]) -> Lipschitz:
         """The same constants stated in l_norm: l1 gives every l_p, never the other way round."""
         if norm < self.norm:
             raise InputError("norm", norm, "2: constants known in l2 only say nothing in l1")
         return Lipschitz(self.constants, _norm(norm))
+
+
+def declared(constants: Sequence[Number], norm: Literal[1, 2] = 1) -> Lipschitz:
+    """A query whose constants were proved elsewhere.
+
+    >>> declared([1, "0.5"]).constants
+    (Fraction(1, 1), Fraction(1, 2))
+    """
+    return Lipschitz(tuple(number(L, f"constants[{j}]") for j, L in enumerate(constants)), norm)
 
 
 def linear(*matrices: Sequence[Sequence[Number]]) -> Lipschitz:
@@ -160,10 +168,10 @@ def query(spec: Mapping[str, Any]) -> Lipschitz:
             return second_moments(columns, n, **rest)
         case {"histogram": columns, "one_hot": one_hot, **rest} if not rest:
             return histogram(columns, one_hot=one_hot)
-        case {"then": lam, "of": inner, **rest} if not rest:
-            return query(inner).then(lam)
+        case {"then": lam, "of": inner, **rest} if not rest.keys() - {"norm"}:
+            return query(inner).then(lam, **rest)
         case {"times": factor, "of": inner, **rest} if not rest:
-            return factor * query(inner)
+            return query(inner).then(abs(number(factor, "times")))
         case {"sum": parts, **rest} if not rest and parts:
             total, *others = (query(part) for part in parts)
             for part in others:
