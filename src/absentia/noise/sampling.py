@@ -75,7 +75,8 @@ def draw(
 def nearest(centre: ArrayLike, grid: float, *, unit: object = 1) -> NDArray[np.int64]:
     """The grid integers nearest to centre * unit, without noise: not a release."""
     points = np.asarray(centre)
-    return _offsets(points.reshape(-1), number(unit, "unit") / _power_of_two(grid)).whole.reshape(points.shape)
+    whole = _offsets(points.reshape(-1), number(unit, "unit") / _power_of_two(grid)).whole
+    return np.clip(whole, -LIMIT, LIMIT).reshape(points.shape)
 
 
 @dataclass(frozen=True)
