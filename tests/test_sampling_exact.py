@@ -80,10 +80,11 @@ def test_smallest_and_largest_tail_values_are_settled(family: Family) -> None:
     assert draw_exact(family, (1 << 63) | largest, Fraction(2**20), Fraction(0), Fixed([])) == -1
 
 
-def agreement(family: Family, count: int, a: Fraction, f: Fraction, seed: int) -> int:
-    """How many entries doubles decide; each of them as the exact path does from the same bits."""
+def agreement(family: Family, count: int, a: Fraction, f: Fraction, seed: int, tail: int = 0) -> int:
+    """How many entries doubles decide; each of them as the exact path does from the same bits. V < 2^-tail."""
     source = Stream(seed)
     words = source.words(count)
+    words = (words & np.uint64(1 << 63)) | ((words & np.uint64((1 << 63) - 1)) >> np.uint64(tail))
     steps, undecided = draw_fast(family, words, float(a), float(f))
     open_entries = set(undecided.tolist())
     for i, word in enumerate(words.tolist()):
@@ -97,6 +98,13 @@ def agreement(family: Family, count: int, a: Fraction, f: Fraction, seed: int) -
 def test_fast_and_exact_paths_agree(family: Family, a: Fraction, f: Fraction) -> None:
     decided = agreement(family, 20_000, a, f, 7)
     assert decided >= (19_980 if a == 2**20 else 16_000)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("tail", [8, 14, 16, 30, 44])
+def test_fast_and_exact_paths_agree_in_the_tails(family: Family, tail: int) -> None:
+    decided = agreement(family, 500, Fraction(2**33), Fraction(1, 2), 9, tail)
+    assert (decided > 0) == (tail < 15)
 
 
 @pytest.mark.campaign
