@@ -113,7 +113,7 @@ def lipschitz(constant: Number, columns: int) -> Lipschitz:
 def second_moments(columns: int, n: int, bound: Number = 1) -> Lipschitz:
     """(Q) (1/n) sum_i z_i z_i^T on [-B, B]^d: L_j = 2Bd/n.
 
-    The exact sensitivity is smaller (THEORY section 2: d^2 B^2/n instead of 4 d^2 B^2/n when everything is seen).
+    The exact sensitivity is smaller: d^2 B^2/n instead of these constants' 4 d^2 B^2/n when everything is seen.
 
     >>> second_moments(columns=3, n=6).constants
     (Fraction(1, 1), Fraction(1, 1), Fraction(1, 1))
