@@ -61,7 +61,7 @@ def sensitivity(constants: Sequence[Number], k: int | None = None) -> float:
     return round_up(_sensitivity(_constants(constants), k))
 
 
-def entries_observed(rho: Number, d: int) -> int:
+def entries_observed(rho: object, d: int) -> int:
     """floor(rho d), the k of P5, never under-estimated.
 
     Exact for a rational or decimal rho. A float is raised to the next double first, because fl(0.29) is below
@@ -235,7 +235,7 @@ def _above_zero(epsilon: Number) -> Fraction:
     return e
 
 
-def _share(rho: Number) -> Fraction:
+def _share(rho: object) -> Fraction:
     """rho as a rational in [0, 1]; a float is raised by one step so that no decimal it stands for is larger."""
     share = probability(rho, "rho")
     return min(Fraction(1), Fraction(math.nextafter(rho, 2))) if isinstance(rho, float) else share
