@@ -26,7 +26,7 @@ def hybrid_delta(noise: Noise, atoms: Atoms, epsilon: object) -> float:
     >>> from fractions import Fraction
     >>> from absentia.theory.noise import Laplace
     >>> hybrid_delta(Laplace(1), [(0, Fraction(1, 2)), (1, Fraction(1, 2))], "0.25")
-    0.2426021314761538
+    0.24260213147615378
     """
     out, shown = nonnegative(epsilon, "epsilon"), [(x, q) for x, q in atoms if x > 0]
     p = sum((q for _, q in shown), Fraction(0))
