@@ -1,0 +1,305 @@
+"""The law of the reach: the one thing that every theorem needs to know about missing entries (THEORY section 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from absentia.errors import InputError
+from absentia.exact import number, probability, round_up
+from absentia.law.convolution import independent_atoms
+from absentia.theory.noise import Norm
+from absentia.theory.paper import entries_observed
+
+__all__ = ["ReachLaw"]
+
+SLACK = Fraction(1, 10**9)
+KINDS = ("design", "declared", "certified")
+
+
+@dataclass(frozen=True)
+class ReachLaw:
+    """The dominating law of the reach: atoms in increasing reach, masses that sum to one.
+
+    Masses above the first atom are rounded up to doubles; the first atom holds exactly what the others leave,
+    so the stored law dominates the one that was given.
+
+    >>> ReachLaw(reach=[0, 0.5], mass=["0.28", "0.72"]).p_star
+    0.72
+    """
+
+    reach: tuple[float, ...]
+    mass: tuple[float, ...]
+    full_reach: float
+    data_dependent: bool
+    because: str
+    by: str
+    kind: str
+
+    def __init__(
+        self,
+        reach: Iterable[object],
+        mass: Iterable[object],
+        full_reach: object = None,
+        data_dependent: bool = False,
+        because: str = "",
+        by: str = "",
+        kind: str = "declared",
+    ) -> None:
+        atoms = _normalised(_merged(list(reach), list(mass)))
+        top = atoms[-1][0]
+        full = top if full_reach is None else _reach(full_reach, "full_reach")
+        if full < top:
+            raise InputError("full_reach", full_reach, f"at least the largest reach of the law, {top}")
+        if kind not in KINDS:
+            raise InputError("kind", kind, f"one of {', '.join(KINDS)}")
+        for name, value in (
+            ("reach", tuple(x for x, _ in atoms)),
+            ("mass", tuple(q for _, q in atoms)),
+            ("full_reach", full),
+            ("data_dependent", bool(data_dependent)),
+            ("because", str(because)),
+            ("by", str(by)),
+            ("kind", kind),
+        ):
+            object.__setattr__(self, name, value)
+
+    # -- what the theorems read -------------------------------------------------------------------------------
+
+    @cached_property
+    def atoms(self) -> tuple[tuple[float, Fraction], ...]:
+        """(reach, exact mass); the masses sum to exactly 1."""
+        rest = [(x, Fraction(q)) for x, q in zip(self.reach[1:], self.mass[1:], strict=True)]
+        return ((self.reach[0], 1 - sum((q for _, q in rest), Fraction(0))), *rest)
+
+    @cached_property
+    def p_exact(self) -> Fraction:
+        """P(R > 0), exactly."""
+        return 1 - self.atoms[0][1] if self.reach[0] == 0 else Fraction(1)
+
+    @property
+    def p_star(self) -> float:
+        """P(a row moves the query at all), rounded up."""
+        return round_up(self.p_exact)
+
+    @property
+    def mean(self) -> float:
+        """E[R], rounded up."""
+        return round_up(sum((Fraction(x) * q for x, q in self.atoms), Fraction(0)))
+
+    @property
+    def max(self) -> float:
+        return self.reach[-1]
+
+    def survival(self, x: float) -> float:
+        """P(R >= x), rounded up."""
+        return min(1.0, round_up(sum((q for r, q in self.atoms if r >= x), Fraction(0))))
+
+    def dominated_by(self, other: ReachLaw) -> bool:
+        """Whether `other` is stochastically at least this law: every survival probability is at least as large."""
+        return all(_tail(self.atoms, x) <= _tail(other.atoms, x) for x in self.reach)
+
+    # -- new laws from old, never lower -----------------------------------------------------------------------
+
+    def scaled(self, factor: object) -> ReachLaw:
+        """The law of factor * R, reaches rounded up."""
+        c = number(factor, "factor")
+        if c < 0:
+            raise InputError("factor", factor, "a number >= 0")
+        grown = [round_up(Fraction(x) * c) for x in self.reach]
+        return self._like(grown, [q for _, q in self.atoms], round_up(Fraction(self.full_reach) * c))
+
+    def coarsened(self, atoms: int) -> ReachLaw:
+        """A law with at most that many atoms that dominates this one: reaches move up to the next kept atom."""
+        if atoms < 1:
+            raise InputError("atoms", atoms, "an int >= 1")
+        keep = len(self.reach) - 1 - np.unique(np.linspace(0, len(self.reach) - 1, atoms, dtype=int))
+        kept = sorted({len(self.reach) - 1, *keep.tolist()})[-atoms:]
+        targets = np.searchsorted(kept, np.arange(len(self.reach)))
+        return self._like([self.reach[kept[t]] for t in targets], [q for _, q in self.atoms], self.full_reach)
+
+    def claimed(self, because: str, by: str, kind: str | None = None) -> ReachLaw:
+        """The same law with who claims it and why."""
+        return ReachLaw(
+            self.reach, [q for _, q in self.atoms], self.full_reach, self.data_dependent, because, by, kind or self.kind
+        )
+
+    def _like(self, reach: Sequence[object], mass: Sequence[object], full: float) -> ReachLaw:
+        return ReachLaw(reach, mass, full, self.data_dependent, self.because, self.by, self.kind)
+
+    # -- constructors -----------------------------------------------------------------------------------------
+
+    @staticmethod
+    def point(reach: object) -> ReachLaw:
+        """A row that always moves the query by `reach`: nothing is ever missing."""
+        return ReachLaw([reach], [1])
+
+    @staticmethod
+    def envelope(laws: Sequence[ReachLaw]) -> ReachLaw:
+        """The smallest law that dominates all of them: the upper envelope of their survival functions.
+
+        The envelope of laws that differ between records says that masks depend on the data.
+        """
+        if not laws:
+            raise InputError("laws", laws, "at least one law")
+        levels = sorted({x for law in laws for x in law.reach})
+        tails = [max(_tail(law.atoms, x) for law in laws) for x in levels] + [Fraction(0)]
+        mass = [tails[k] - tails[k + 1] for k in range(len(levels))]
+        return ReachLaw(
+            levels,
+            mass,
+            max(law.full_reach for law in laws),
+            any(law.data_dependent for law in laws) or any(law.atoms != laws[0].atoms for law in laws),
+            laws[0].because,
+            laws[0].by,
+            laws[0].kind,
+        )
+
+    @staticmethod
+    def from_patterns(reaches: Sequence[object], masses: Sequence[object], full_reach: object = None) -> ReachLaw:
+        """The law over a table of patterns: the reach of each and its probability."""
+        return ReachLaw(reaches, masses, full_reach)
+
+    @staticmethod
+    def combined(
+        tables: Sequence[Sequence[object]], masses: Sequence[object], norm: Norm, full: Sequence[object] | None = None
+    ) -> ReachLaw:
+        """The joint reach of several queries over one pattern table (T7): l1 adds, l2 adds squares."""
+        reaches = [_stacked(column, norm) for column in zip(*tables, strict=True)]
+        return ReachLaw(reaches, masses, _stacked(full, norm) if full is not None else None)
+
+    @staticmethod
+    def independent(weights: Sequence[object], seen: Sequence[object], norm: Norm = 1, grid: int = 4096) -> ReachLaw:
+        """Feature j moves the query by weights[j] when seen, with probability seen[j], independently.
+
+        Exact for few features; otherwise a weighted Poisson-binomial convolution on a grid of that many steps,
+        reaches and probabilities rounded towards the dominating law.
+        """
+        if len(weights) != len(seen):
+            raise InputError("seen", len(seen), f"one probability for each of the {len(weights)} weights")
+        w = [_reach(x, f"weights[{j}]") for j, x in enumerate(weights)]
+        p = [probability(x, f"seen[{j}]") for j, x in enumerate(seen)]
+        reach, mass = independent_atoms(w, p, norm, grid)
+        return ReachLaw(reach, mass, max(_stacked(w, norm), max(reach)))
+
+    @staticmethod
+    def from_paper(
+        p_star: object,
+        constants: Sequence[object],
+        k: int | None = None,
+        rho: object = None,
+        eta: object = None,
+        norm: Norm = 1,
+    ) -> ReachLaw:
+        """The paper's (p*, k or rho, eta): two atoms, or three when a share eta may show more than k features."""
+        p = probability(p_star, "p_star")
+        weights = sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(constants)), reverse=True)
+        if not weights:
+            raise InputError("constants", constants, "at least one constant")
+        if (k is None) == (rho is None):
+            raise InputError("k", k, "exactly one of k (largest number of observed features) and rho")
+        observed = k if k is not None else entries_observed(rho, len(weights))
+        if not 0 <= observed <= len(weights):
+            raise InputError("k", k, f"an int in [0, {len(weights)}]")
+        few, full = _stacked(weights[:observed], norm), _stacked(weights, norm)
+        if eta is None:
+            return ReachLaw([0, few], [1 - p, p], full)
+        e = probability(eta, "eta")
+        if e > p:
+            raise InputError("eta", eta, f"at most p_star = {p_star}")
+        return ReachLaw([0, few, full], [1 - p, p - e, e], full)
+
+    @staticmethod
+    def from_counts(counts: Sequence[object], constants: Sequence[object], norm: Norm = 1) -> ReachLaw:
+        """counts[c] = probability that c features are observed; the largest constants are taken for each c."""
+        weights = sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(constants)), reverse=True)
+        if len(counts) > len(weights) + 1:
+            raise InputError(
+                "counts", len(counts), f"at most {len(weights) + 1} entries, for 0..{len(weights)} observed"
+            )
+        return ReachLaw([_stacked(weights[:c], norm) for c in range(len(counts))], counts, _stacked(weights, norm))
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "reach": list(self.reach),
+            "mass": [str(q) for _, q in self.atoms],
+            "full_reach": self.full_reach,
+            "data_dependent": self.data_dependent,
+            "because": self.because,
+            "by": self.by,
+            "kind": self.kind,
+        }
+
+    @staticmethod
+    def from_dict(d: dict[str, object]) -> ReachLaw:
+        """The law that `to_dict` (or a law file) describes."""
+        fields = ("reach", "mass", "full_reach", "data_dependent", "because", "by", "kind")
+        unknown = sorted(set(d) - set(fields))
+        if unknown:
+            raise InputError(f"law.{unknown[0]}", d[unknown[0]], f"only the fields {', '.join(fields)}")
+        for name in ("reach", "mass"):
+            if not isinstance(d.get(name), list):
+                raise InputError(f"law.{name}", d.get(name), "a list of numbers")
+        if not isinstance(d.get("data_dependent", False), bool):
+            raise InputError("law.data_dependent", d["data_dependent"], "true or false")
+        return ReachLaw(**d)  # type: ignore[arg-type]
+
+
+def _reach(value: object, field: str) -> float:
+    x = number(value, field)
+    if x < 0:
+        raise InputError(field, value, "a number >= 0")
+    return round_up(x)
+
+
+def _merged(reach: Sequence[object], mass: Sequence[object]) -> dict[float, Fraction]:
+    if len(reach) != len(mass) or not reach:
+        raise InputError("mass", len(mass), f"as many masses as reaches ({len(reach)}), at least one")
+    atoms: dict[float, Fraction] = {}
+    for k, (x, q) in enumerate(zip(reach, mass, strict=True)):
+        at, m = _reach(x, f"reach[{k}]"), number(q, f"mass[{k}]")
+        if m < 0:
+            raise InputError(f"mass[{k}]", q, "a number >= 0")
+        atoms[at] = atoms.get(at, Fraction(0)) + m
+    return {x: atoms[x] for x in sorted(atoms) if atoms[x] > 0}
+
+
+def _normalised(atoms: dict[float, Fraction]) -> list[tuple[float, float]]:
+    """Masses that sum to 1: a shortfall goes to the largest atom, an excess is taken from the smallest."""
+    total = sum(atoms.values(), Fraction(0))
+    if abs(total - 1) > SLACK or not atoms:
+        raise InputError("mass", float(total), "masses that sum to 1 within 1e-9")
+    levels = list(atoms)
+    if total < 1:
+        atoms[levels[-1]] += 1 - total
+    out: list[tuple[float, float]] = []
+    left = Fraction(1)
+    for x in reversed(levels):
+        q = round_up(atoms[x])
+        if x == levels[0] or Fraction(q) >= left:
+            out.append((x, float(left)))  # the lowest atom holds what is left, exactly
+            break
+        out.append((x, q))
+        left -= Fraction(q)
+    return out[::-1]
+
+
+def _tail(atoms: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
+    return sum((q for r, q in atoms if r >= x), Fraction(0))
+
+
+def _stacked(values: Iterable[object] | None, norm: Norm) -> float:
+    """The reach of concatenated queries, rounded up."""
+    q = [number(v, "reach") for v in values or ()]
+    if norm == 1:
+        return round_up(sum(q, Fraction(0)))
+    square = sum((v * v for v in q), Fraction(0))
+    root = math.sqrt(square) if square < Fraction(10) ** 300 else math.inf
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
