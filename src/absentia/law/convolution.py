@@ -14,6 +14,7 @@ from absentia.exact import round_up
 
 __all__ = ["independent_atoms"]
 
+MOST_ATOMS = 4096
 EXACT_ATOMS = 512
 """Laws with at most this many atoms are convolved in exact rationals."""
 
@@ -84,8 +85,10 @@ def _dominating(
     allowance = 1 + (6 * features + 2 * len(mass) + 16) * 2.3e-16
     raised = np.minimum(1.0, survival * allowance)
     keep = np.flatnonzero(np.append(raised[:-1] != raised[1:], True))
-    tails = [Fraction(float(t)) for t in raised[keep]]
-    tails[0] = Fraction(1)
+    if len(keep) > MOST_ATOMS:  # atoms move up to the next one kept
+        keep = keep[np.unique(np.linspace(0, len(keep) - 1, MOST_ATOMS, dtype=int))]
+    starts = np.append(0, keep[:-1] + 1)  # an atom at a kept level holds all the mass since the last one
+    tails = [Fraction(1), *(Fraction(float(t)) for t in raised[starts[1:]])]
     levels = [low + int(k) for k in keep]
     if beyond > 0 and levels[-1] < top:
         levels.append(top)

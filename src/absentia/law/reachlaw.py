@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -102,7 +104,8 @@ class ReachLaw:
 
     def dominated_by(self, other: ReachLaw) -> bool:
         """Whether `other` is stochastically at least this law: every survival probability is at least as large."""
-        return all(_tail(self.atoms, x) <= _tail(other.atoms, x) for x in self.reach)
+        theirs = _tails(other.atoms)
+        return all(tail <= _tail_at(theirs, x) for x, tail in _tails(self.atoms))
 
     # -- new laws from old, never lower -----------------------------------------------------------------------
 
@@ -148,7 +151,8 @@ class ReachLaw:
         if not laws:
             raise InputError("laws", laws, "at least one law")
         levels = sorted({x for law in laws for x in law.reach})
-        tails = [max(_tail(law.atoms, x) for law in laws) for x in levels] + [Fraction(0)]
+        all_tails = [_tails(law.atoms) for law in laws]
+        tails = [max(_tail_at(t, x) for t in all_tails) for x in levels] + [Fraction(0)]
         mass = [tails[k] - tails[k + 1] for k in range(len(levels))]
         return ReachLaw(
             levels,
@@ -289,8 +293,15 @@ def _normalised(atoms: dict[float, Fraction]) -> list[tuple[float, float]]:
     return out[::-1]
 
 
-def _tail(atoms: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
-    return sum((q for r, q in atoms if r >= x), Fraction(0))
+def _tails(atoms: Sequence[tuple[float, Fraction]]) -> list[tuple[float, Fraction]]:
+    """(x, P(R >= x)) at every atom, in increasing x."""
+    tails = list(accumulate((q for _, q in reversed(atoms)), initial=Fraction(0)))[1:]
+    return [(x, t) for (x, _), t in zip(atoms, reversed(tails), strict=True)]
+
+
+def _tail_at(tails: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
+    k = bisect_left(tails, x, key=lambda item: item[0])
+    return tails[k][1] if k < len(tails) else Fraction(0)
 
 
 def _stacked(values: Iterable[object] | None, norm: Norm) -> float:
