@@ -1,0 +1,148 @@
+"""Counts of masks, for the custodian's eyes: observed cells, observed per row, patterns, pairs; one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import polars as pl
+
+from absentia.planning.schema import Schema
+from absentia.table.cells import Cells
+from absentia.table.kernel import Partial
+
+__all__ = ["MaskCounts", "Patterns", "mask_sums"]
+
+MAX_PAIR_COLUMNS = 1024
+MAX_PATTERNS = 2**21
+_BITS = 24  # of a pattern in one float32: sums of distinct powers of two below 2^24 are exact
+
+
+@dataclass(frozen=True, eq=False)
+class MaskCounts:
+    """What is missing in a table, counted exactly. Private: not for release, and no guarantee follows from it.
+
+    - `observed[j]`, `unparsed[j]`: cells of column j that are observed, and that hold something the schema excludes
+    - `per_row[k]`: rows with exactly k observed columns
+    - `patterns[i]` (one bool a column, True = observed) with `pattern_counts[i]`, most frequent first
+    - `pairs[i, j]`: rows in which both columns are observed; None with more than 1024 columns and in long form
+    - `unlisted`: rows whose pattern is not listed (more than 2^21 patterns, or long form)
+    - `dropped`: rows without a unit, beyond what one unit may have, or with an item outside the universe
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    observed: np.ndarray
+    unparsed: np.ndarray
+    per_row: np.ndarray
+    patterns: np.ndarray
+    pattern_counts: np.ndarray
+    pairs: np.ndarray | None = None
+    unlisted: int = 0
+    dropped: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MaskCounts):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Missing cells of each column."""
+        return self.rows - self.observed
+
+    @property
+    def fully_missing(self) -> int:
+        """Rows that show nothing in the columns in scope."""
+        return int(self.per_row[0])
+
+    @property
+    def both_missing(self) -> np.ndarray | None:
+        """Rows in which both columns of each pair are missing."""
+        if self.pairs is None:
+            return None
+        return np.asarray(self.rows - self.observed[:, None] - self.observed[None, :] + self.pairs)
+
+
+def mask_sums(columns: Mapping[str, Cells], names: Sequence[str], O: np.ndarray) -> Partial:  # noqa: E741
+    """The partial counts of one batch; `patterns` has one row a distinct pattern: its words, then its count."""
+    per_row = np.ones(len(names), np.float32) @ O
+    return {
+        "observed": np.array([np.count_nonzero(columns[name].seen) for name in names], np.int64),
+        "unparsed": np.array([columns[name].unparsed for name in names], np.int64),
+        "per_row": np.bincount(per_row.astype(np.int64), minlength=len(names) + 1).astype(np.int64),
+        "patterns": _distinct(_words(O)),
+    }
+
+
+def mask_zero(d: int) -> Partial:
+    """The partial of no rows."""
+    zero = {"observed": np.zeros(d, np.int64), "unparsed": np.zeros(d, np.int64), "per_row": np.zeros(d + 1, np.int64)}
+    return zero | ({"pairs": np.zeros((d, d), np.int64)} if d <= MAX_PAIR_COLUMNS else {})
+
+
+def _words(O: np.ndarray) -> np.ndarray:  # noqa: E741
+    """The pattern of each row as integers of 48 bits, one column a word, from matrix-vector products of 24 bits."""
+    halves = [
+        (np.float32(2.0) ** np.arange(len(part), dtype=np.float32) @ part).astype(np.int64)
+        for part in (O[i : i + _BITS] for i in range(0, len(O), _BITS))
+    ]
+    halves += [np.zeros_like(halves[0])] * (len(halves) % 2)
+    return np.stack([low | (high << _BITS) for low, high in zip(halves[::2], halves[1::2], strict=True)], axis=1)
+
+
+def _distinct(words: np.ndarray) -> np.ndarray:
+    """Distinct rows of words with their counts as a last column."""
+    if words.shape[1] == 1:
+        keys, counts = np.unique(words[:, 0], return_counts=True)
+        return np.stack([keys, counts], axis=1)
+    return _grouped(np.column_stack([words, np.ones(len(words), np.int64)]))
+
+
+def _grouped(table: np.ndarray) -> np.ndarray:
+    """Rows with equal words merged, counts (the last column) added."""
+    frame = pl.DataFrame(np.asfortranarray(table), schema=[str(i) for i in range(table.shape[1])])
+    *words, count = frame.columns
+    return frame.group_by(words).agg(pl.col(count).sum()).to_numpy()
+
+
+@dataclass
+class Patterns:
+    """Pattern counts that grow batch by batch and stay below 2^21 patterns: beyond, the rarest become `unlisted`."""
+
+    width: int
+    parts: list[np.ndarray] = field(default_factory=list)
+    unlisted: int = 0
+    _waiting: int = 0
+
+    def add(self, table: np.ndarray) -> None:
+        self.parts.append(table)
+        self._waiting += len(table)
+        if self._waiting > 2 * MAX_PATTERNS:
+            self.merge()
+
+    def merge(self) -> np.ndarray:
+        """One table, most frequent first, ties by the words."""
+        if not self.parts:
+            return np.zeros((0, (self.width + 2 * _BITS - 1) // (2 * _BITS) + 1), np.int64)
+        table = _grouped(np.concatenate(self.parts)) if len(self.parts) > 1 else self.parts[0]
+        table = table[np.lexsort((*table[:, :-1].T, -table[:, -1]))]
+        self.unlisted += int(table[MAX_PATTERNS:, -1].sum())
+        self.parts = [table[:MAX_PATTERNS]]
+        self._waiting = len(self.parts[0])
+        return self.parts[0]
+
+
+def counted(schema: Schema, total: Partial, patterns: Patterns, dropped: int) -> MaskCounts:
+    """The frozen value behind merged partials."""
+    names = tuple(schema.columns)
+    table = patterns.merge()
+    bits = [(table[:, j // (2 * _BITS)] >> (j % (2 * _BITS))) & 1 for j in range(len(names))]
+    return MaskCounts(
+        columns=names, rows=int(total["rows"][0]), observed=total["observed"], unparsed=total["unparsed"],
+        per_row=total["per_row"], patterns=np.array(bits, dtype=bool).T, pattern_counts=table[:, -1],
+        pairs=total.get("pairs"), unlisted=patterns.unlisted, dropped=dropped,
+    )  # fmt: skip

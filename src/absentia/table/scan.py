@@ -1,0 +1,178 @@
+"""One pass over streams of batches: two threads, each with its own exact total, merged by addition at the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from absentia.errors import AbsentiaError, InputError
+from absentia.planning.schema import Schema
+from absentia.query.statistic import Statistic
+from absentia.table.cells import read, read_clean
+from absentia.table.kernel import BATCH, Demand, Partial, check_rows, observed, sums
+from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, Patterns, counted, mask_sums, mask_zero
+from absentia.table.source import Batches
+
+__all__ = ["Total", "Work", "scan"]
+
+WORKERS = 2
+ENGINES = ("polars", "pyarrow", "duckdb", "_duckdb", "pyspark", "py4j", "grpc", "narwhals")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is computed on every batch; `clean` when the cells have been read once already."""
+
+    demand: Demand
+    profile: bool = False
+    clean: bool = False
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the schema that are read."""
+        return tuple(self.demand.schema.columns) if self.profile else self.demand.columns
+
+    @cached_property
+    def batch_rows(self) -> int:
+        """Rows of a batch: at most 2^16, fewer when there are many columns."""
+        return min(BATCH, max(1024, 2**24 // max(1, len(self.columns))))
+
+    def partial(self, batch: pa.RecordBatch) -> Partial:
+        """The exact partial of one batch of at most `batch_rows` rows."""
+        schema, cells = self.demand.schema, read_clean if self.clean else read
+        columns = {name: cells(batch.column(name), schema.columns[name]) for name in self.columns}
+        out = sums(self.demand, columns, batch.num_rows)
+        names = self.columns if self.profile else self.demand.pair_counts
+        if names:
+            O = observed(columns, names, batch.num_rows)  # noqa: E741
+            out |= mask_sums(columns, names, O) if self.profile else {}
+            out |= self._pairs(names, O)
+        return out
+
+    def _pairs(self, names: Sequence[str], O: np.ndarray) -> Partial:  # noqa: E741
+        """Pair counts, once for the profile and the statistics."""
+        both: Partial = {}
+        if self.demand.pair_counts or len(names) <= MAX_PAIR_COLUMNS:
+            counts = (O @ O.T).astype(np.int64)
+            index = [names.index(name) for name in self.demand.pair_counts]
+            both["pair_counts"] = counts[np.ix_(index, index)]
+            if self.profile and len(names) <= MAX_PAIR_COLUMNS:
+                both["pairs"] = counts
+        return both
+
+
+@dataclass
+class Total:
+    """Merged partials."""
+
+    work: Work
+    sums: Partial = field(init=False)
+    patterns: Patterns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums = self.work.demand.zero()
+        self.patterns = Patterns(len(self.work.columns))
+        if self.work.profile:
+            self.sums |= mask_zero(len(self.work.columns))
+
+    def read(self, batch: pa.RecordBatch | pa.Table) -> None:
+        """Add a batch of any length."""
+        rows = self.work.batch_rows
+        pieces = batch.to_batches(max_chunksize=rows) if isinstance(batch, pa.Table) else [batch]
+        for piece in pieces:
+            for start in range(0, piece.num_rows, rows):
+                self.add(self.work.partial(piece.slice(start, rows)))
+
+    def add(self, partial: Partial) -> None:
+        for key, value in partial.items():
+            if key == "patterns":
+                self.patterns.add(value)
+            else:
+                self.sums[key] += value
+        check_rows(int(self.sums["rows"][0]), self.work.demand.grid)
+
+    def merge(self, other: Total) -> Total:
+        self.add(other.sums | ({"patterns": other.patterns.merge()} if self.work.profile else {}))
+        self.patterns.unlisted += other.patterns.unlisted
+        return self
+
+    @property
+    def rows(self) -> int:
+        return int(self.sums["rows"][0])
+
+    def values(self) -> dict[Statistic, np.ndarray]:
+        return self.work.demand.values(self.sums)
+
+    def masks(self, dropped: int = 0) -> MaskCounts:
+        schema: Schema = self.work.demand.schema
+        return counted(schema, self.sums, self.patterns, dropped)
+
+
+def scan(streams: Iterator[Batches], work: Work) -> Total:
+    """The total over all streams. An interrupt stops the threads after their batch; nothing is left behind."""
+    lock, stop, seen = threading.Lock(), threading.Event(), Rows()
+
+    def worker() -> Total:
+        total = Total(work)
+        while not stop.is_set():
+            with lock:
+                stream = next(streams, None)
+            if stream is None:
+                break
+            for batch in stream:
+                total.read(batch)
+                seen.rows += batch.num_rows
+                if stop.is_set():
+                    break
+        return total
+
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(WORKERS) as pool:
+        futures = [pool.submit(worker) for _ in range(WORKERS)]
+        try:
+            watch(futures, seen)
+            totals = [future.result() for future in futures]
+        except AbsentiaError:
+            raise
+        except Exception as e:
+            if type(e).__module__.split(".")[0] not in ENGINES:
+                raise
+            raise unreadable(e) from None  # an engine's message may quote cells
+        finally:
+            stop.set()
+    return totals[0].merge(totals[1])
+
+
+def unreadable(e: Exception) -> InputError:
+    """The refusal in place of an engine's own message, which may quote cells."""
+    return InputError("table", type(e).__name__, "a table that its engine can read", code="E-READ")
+
+
+@dataclass
+class Rows:
+    """Rows read so far, for the eye only."""
+
+    rows: int = 0
+
+
+def watch(futures: Sequence[Any], seen: Rows) -> None:
+    """Wait; on a terminal, say how far it is once a second has passed."""
+    started = time.monotonic()
+    if wait(futures, 1.0, FIRST_EXCEPTION).not_done and sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("reading") as status:
+            while wait(futures, 0.25, FIRST_EXCEPTION).not_done and not any(
+                f.done() and f.exception() for f in futures
+            ):
+                status.update(f"{seen.rows:,} rows read in {time.monotonic() - started:.0f} s")
+    wait(futures, None, FIRST_EXCEPTION)

@@ -1,0 +1,191 @@
+"""Any table to streams of Arrow batches: files, folders, Arrow, pandas, Polars, DuckDB; Spark goes its own way.
+
+Only the columns asked for are read, a batch at a time. Nothing is inferred: CSV cells arrive as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as pds
+import pyarrow.parquet as pq
+
+from absentia.errors import InputError
+from absentia.table.textfile import csv_batches, csv_header, open_csv
+
+__all__ = ["Source", "is_spark", "open_source"]
+
+BATCH = 2**16
+Batches = Iterable[pa.RecordBatch | pa.Table]
+_REMEDY = "The first line of a CSV file must name the columns; a column that is out of scope is left out of the schema."
+
+
+@dataclass(frozen=True)
+class Source:
+    """The names of a table's columns, and streams of batches; different streams may be read by different threads."""
+
+    names: tuple[str, ...]
+    streams: Callable[[Sequence[str]], Iterator[Batches]]
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Nothing, or an InputError: every column of the schema is in the header, once."""
+        for name in columns:
+            if self.names.count(name) != 1:
+                found = "absent from the table" if name not in self.names else "twice in the table"
+                raise InputError(f"columns.{name}", found, "one column of the header", code="E-COLUMN", remedy=_REMEDY)
+
+
+def open_source(table: Any) -> Source:
+    """The source behind a path, a list of paths or a frame of any supported engine (Spark apart)."""
+    if isinstance(table, Source):
+        return table
+    if isinstance(table, (str, Path)):
+        return _files(_listed(Path(table)), str(table))
+    if isinstance(table, (list, tuple)) and table and all(isinstance(p, (str, Path)) for p in table):
+        return _files([Path(p) for p in table], "the list of files")
+    if hasattr(table, "to_native"):  # a narwhals frame
+        return open_source(table.to_native())
+    if isinstance(table, pl.DataFrame):
+        table = table.lazy()
+    if isinstance(table, pl.LazyFrame):
+        return _polars(table)
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    if isinstance(table, pa.Table):
+        return Source(
+            tuple(table.column_names), lambda c: ([b] for b in table.select(list(c)).to_batches(max_chunksize=BATCH))
+        )
+    if isinstance(table, pds.Dataset):
+        return Source(
+            tuple(table.schema.names), lambda c: ([b] for b in table.to_batches(columns=list(c), batch_size=BATCH))
+        )
+    engine = type(table).__module__.split(".")[0].lstrip("_")
+    if engine == "pandas":
+        return _pandas(table)
+    if engine == "duckdb" and hasattr(table, "project"):
+        return _duckdb(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(table)
+        return Source(tuple(reader.schema.names), lambda c: ([b.select(list(c))] for b in reader))
+    raise InputError(
+        "table", type(table).__name__,
+        "a CSV or Parquet path, a folder, a list of paths, or a frame of Arrow, pandas, Polars, DuckDB or PySpark",
+        code="E-TABLE",
+    )  # fmt: skip
+
+
+def is_spark(table: Any) -> bool:
+    """Whether this is a PySpark DataFrame, classic or Connect."""
+    return type(table).__module__.startswith("pyspark.sql") and hasattr(table, "mapInArrow")
+
+
+def _listed(path: Path) -> list[Path]:
+    """The files behind a path: itself, or what a folder holds."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) and not p.name.startswith((".", "_")))
+    if not files:
+        raise InputError("table", str(path), "a folder with Parquet or CSV files", code="E-EMPTY")
+    return files
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
+        return "csv"
+    return "parquet" if name.endswith((".parquet", ".pq")) else ""
+
+
+def _files(paths: list[Path], given: str) -> Source:
+    for path in paths:
+        if not path.is_file():
+            raise InputError("table", str(path), "an existing file or folder", code="E-FILE")
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) != 1 or "" in kinds:
+        raise InputError("table", given, "files named .csv, .csv.gz or .parquet, all of one kind", code="E-FILE")
+    headers = [_csv_names(p) if kinds == {"csv"} else _parquet_fields(p) for p in paths]
+    for path, header in zip(paths, headers, strict=True):
+        if sorted(header) != sorted(headers[0]):
+            raise InputError(
+                "table", f"{path.name} beside {paths[0].name}", "files with the same columns and types",
+                code="E-FOLDER", remedy="Read files that differ one by one, or write them again with one schema.",
+            )  # fmt: skip
+    if kinds == {"csv"}:
+        return Source(tuple(name for name, _ in headers[0]), lambda c: _csv_streams(paths, c))
+    return Source(tuple(name for name, _ in headers[0]), lambda c: _parquet_streams(paths, c))
+
+
+def _csv_names(path: Path) -> list[tuple[str, str]]:
+    with open_csv(path) as stream:
+        return [(name, "text") for name in csv_header(stream, str(path))]
+
+
+def _csv_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batches]:
+    for path in paths:
+        with open_csv(path) as stream:
+            header = csv_header(stream, str(path))
+            for table in csv_batches(stream, header, columns):
+                yield from ([b] for b in table.to_batches(max_chunksize=BATCH))
+
+
+def _parquet_fields(path: Path) -> list[tuple[str, str]]:
+    if path.stat().st_size == 0:
+        raise InputError("table", str(path), "a Parquet file", code="E-EMPTY", remedy="The file is empty.")
+    try:
+        return [(field.name, str(field.type)) for field in pq.read_schema(path)]
+    except (pa.ArrowException, OSError):
+        raise InputError("table", str(path), "a Parquet file", code="E-FILE") from None
+
+
+def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batches]:
+    """One stream a row group: threads decode different groups."""
+    for path in paths:
+        groups = pq.ParquetFile(path).metadata.num_row_groups
+        yield from (_row_group(path, i, columns) for i in range(groups))
+
+
+def _row_group(path: Path, group: int, columns: Sequence[str]) -> Batches:
+    with pq.ParquetFile(path) as file:
+        yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
+
+
+def _polars(frame: pl.LazyFrame) -> Source:
+    def streams(columns: Sequence[str]) -> Iterator[Batches]:
+        chosen = frame.select(list(columns))
+        for part in chosen.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming"):
+            yield part.to_arrow().to_batches(max_chunksize=BATCH)
+
+    return Source(tuple(frame.collect_schema().names()), streams)
+
+
+def _pandas(frame: Any) -> Source:
+    def streams(columns: Sequence[str]) -> Iterator[Batches]:
+        for start in range(0, len(frame), BATCH):
+            part = frame.iloc[start : start + BATCH]
+            yield [pa.table([_pandas_array(part[name]) for name in columns], names=list(columns))]
+
+    return Source(tuple(str(name) for name in frame.columns), streams)
+
+
+def _pandas_array(series: Any) -> pa.Array:
+    """A column of Python objects becomes text, whatever its cells hold."""
+    if series.dtype == object:
+        blank = series.isna()
+        return pa.array([None if b else str(v) for v, b in zip(series, blank, strict=True)], pa.large_string())
+    array = pa.array(series, from_pandas=True)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _duckdb(relation: Any) -> Source:
+    def streams(columns: Sequence[str]) -> Iterator[Batches]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        chosen = relation.project(quoted)
+        reader = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader
+        yield from ([b] for b in reader(BATCH))
+
+    return Source(tuple(relation.columns), streams)

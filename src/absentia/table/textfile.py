@@ -1,0 +1,153 @@
+"""CSV to batches of text, every column as text: no content of a row can raise, whatever its quotes or length.
+
+A record is a line; a quoted cell may hold line ends. Short records are filled with missing cells, long ones cut; bytes
+that are not UTF-8 become the replacement character. A quote that is not closed within 2^17 characters is plain text of
+its line. Blocks whose quotes are well formed go to the engine's parser, the others to the standard library's.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from absentia.errors import InputError
+
+__all__ = ["csv_batches", "csv_header", "open_csv"]
+
+BLOCK = 2**23
+MAX_RECORD = 2**17
+
+
+def open_csv(path: str | Path) -> BinaryIO:
+    """The bytes of a CSV file, unpacked when its name ends in .gz."""
+    try:
+        return gzip.open(path, "rb") if str(path).endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
+    except OSError as e:
+        raise InputError("table", str(path), f"a readable file ({e.strerror})", code="E-FILE") from None
+
+
+def csv_header(stream: BinaryIO, name: str) -> list[str]:
+    """The names in the first line, which is read; wrong encodings and empty files are refused here."""
+    try:
+        line = stream.readline(2**24)
+    except (OSError, EOFError) as e:
+        raise InputError("table", name, "a gzip file", code="E-FILE") from e
+    if not line.strip():
+        raise InputError("table", name, "a CSV file with a header line", code="E-EMPTY", remedy="The file is empty.")
+    try:
+        text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(
+            "table", name, "a CSV file in UTF-8", code="E-ENCODING",
+            remedy="The header is not UTF-8 text: convert the file, for instance with iconv -t UTF-8.",
+        )  # fmt: skip
+    return [cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")]), [])]
+
+
+def csv_batches(stream: BinaryIO, header: Sequence[str], columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The wanted columns of every record after the header, all text."""
+    wanted = [header.index(name) for name in columns]
+    rest = b""
+    while more := _read(stream):
+        block, rest = _cut(rest + more)
+        if block is None:
+            records, rest = _records(rest, last=False)
+            yield _table(records, wanted, columns)
+        elif block:
+            yield _parsed(block, len(header), wanted, columns)
+    yield _table(_records(rest, last=True)[0], wanted, columns)
+
+
+def _read(stream: BinaryIO) -> bytes:
+    try:
+        return stream.read(BLOCK)
+    except (OSError, EOFError) as e:
+        raise InputError("table", "a file that breaks off", "a complete file", code="E-FILE") from e
+
+
+def _cut(data: bytes) -> tuple[bytes | None, bytes]:
+    """Whole records whose quotes are well formed, and the rest; None when the quotes are not."""
+    text = np.frombuffer(data, np.uint8)
+    ends, quotes = np.flatnonzero(text == 10), np.flatnonzero(text == 34)
+    if len(quotes):
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    if not len(ends):
+        return (b"", data) if len(data) < MAX_RECORD else (None, data)
+    cut = int(ends[-1]) + 1
+    quotes = quotes[: np.searchsorted(quotes, cut)]
+    if len(quotes) and (np.diff(ends, prepend=-1).max() > MAX_RECORD or not _well_formed(text, quotes)):
+        return None, data
+    return data[:cut], data[cut:]
+
+
+def _well_formed(text: np.ndarray, quotes: np.ndarray) -> bool:
+    """Every opening quote follows a separator (or the quote it doubles), every closing one precedes one."""
+    before, after = np.append(text, 10)[quotes - 1], np.append(text, 10)[quotes + 1]
+    first = quotes == 0
+    opens = np.isin(before[::2], _BEFORE) | first[::2]
+    return bool(opens.all() and np.isin(after[1::2], _AFTER).all())
+
+
+_BEFORE, _AFTER = np.frombuffer(b',\n"', np.uint8), np.frombuffer(b',\n\r"', np.uint8)
+
+
+def _parsed(block: bytes, width: int, wanted: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """The engine's parser, on whole well-formed records; a first line fixes the number of columns."""
+    names = [f"c{i}" for i in range(width)]
+    quote = '"' if b'"' in block else None
+    try:
+        frame = pl.read_csv(
+            ",".join(names).encode() + b"\n" + block, infer_schema=False, quote_char=quote, encoding="utf8-lossy",
+            truncate_ragged_lines=True, columns=[names[i] for i in wanted],
+        )  # fmt: skip
+    except pl.exceptions.PolarsError:
+        return _table(_records(block, last=True)[0], wanted, columns)
+    return frame.select([names[i] for i in wanted]).to_arrow().rename_columns(list(columns))
+
+
+def _records(data: bytes, last: bool) -> tuple[list[list[str]], bytes]:
+    """Cells of each record by the standard library, and the bytes of an unfinished record at the end."""
+    whole = data if last else data[: data.rfind(b"\n") + 1]
+    lines = whole.decode("utf-8", errors="replace").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    out: list[list[str]] = []
+    i = 0
+    while i < len(lines):
+        j, size, odd = i, 0, False
+        while j < len(lines) and size <= MAX_RECORD:
+            size += len(lines[j]) + 1
+            odd ^= lines[j].count('"') % 2 == 1
+            j += 1
+            if not odd:
+                break
+        if odd and j == len(lines) and size <= MAX_RECORD and not last:
+            return out, "\n".join(lines[i:]).encode() + b"\n" + data[len(whole) :]
+        out.append(_plain_cells(lines[i]) if odd else _cells("\n".join(lines[i:j])))
+        i = i + 1 if odd else j
+    return out, data[len(whole) :]
+
+
+def _cells(record: str) -> list[str]:
+    try:
+        return next(csv.reader([line + "\n" for line in record.rstrip("\r").split("\n")]), [])
+    except csv.Error:
+        return _plain_cells(record)
+
+
+def _plain_cells(record: str) -> list[str]:
+    return record.rstrip("\r").split(",")
+
+
+def _table(records: list[list[str]], wanted: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    cells = [[r[i] if i < len(r) else None for r in records] for i in wanted]
+    return pa.table([pa.array(c, pa.large_string()) for c in cells], names=list(columns))
