@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from absentia.exact import round_up
 
-__all__ = ["independent_atoms"]
+__all__ = ["independent_atoms", "root_up"]
 
 MOST_ATOMS = 4096
-EXACT_ATOMS = 512
+EXACT_ATOMS = 4096
 """Laws with at most this many atoms are convolved in exact rationals."""
 
 
@@ -31,7 +31,7 @@ def independent_atoms(
             if len(atoms) > EXACT_ATOMS:
                 return _on_grid(parts, norm, grid)
         levels = sorted(atoms)
-        return [_root(x, norm) for x in levels], [atoms[x] for x in levels]
+        return [root_up(x, norm) for x in levels], [atoms[x] for x in levels]
     return _on_grid(parts, norm, grid)
 
 
@@ -94,14 +94,14 @@ def _dominating(
         levels.append(top)
         tails.append(Fraction(lost * allowance))
     masses = [a - b for a, b in pairwise([*tails, Fraction(0)])]
-    return [_root(step * k, norm) for k in levels], masses
+    return [root_up(step * k, norm) for k in levels], masses
 
 
-def _root(x: Fraction, norm: int) -> float:
+def root_up(x: Fraction, norm: int) -> float:
     """x^(1/norm), rounded up."""
     if norm == 1:
         return round_up(x)
-    root = math.sqrt(x)
-    while Fraction(root) ** 2 < x:
-        root = math.nextafter(root, math.inf)
-    return root
+    # integer square root of x * 2^(2s), s large enough for 60 bits: exact, whatever the magnitude
+    shift = max(0, 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
+    scaled = -((-x.numerator << 2 * shift) // x.denominator)
+    return round_up(Fraction(math.isqrt(max(scaled - 1, 0)) + (scaled > 0), 1 << shift))

@@ -14,7 +14,7 @@ import numpy as np
 
 from absentia.errors import InputError
 from absentia.exact import number, probability, round_up
-from absentia.law.convolution import independent_atoms
+from absentia.law.convolution import independent_atoms, root_up
 from absentia.theory.noise import Norm
 from absentia.theory.paper import entries_observed
 
@@ -307,10 +307,4 @@ def _tail_at(tails: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
 def _stacked(values: Iterable[object] | None, norm: Norm) -> float:
     """The reach of concatenated queries, rounded up."""
     q = [number(v, "reach") for v in values or ()]
-    if norm == 1:
-        return round_up(sum(q, Fraction(0)))
-    square = sum((v * v for v in q), Fraction(0))
-    root = math.sqrt(square) if square < Fraction(10) ** 300 else math.inf
-    while Fraction(root) ** 2 < square:
-        root = math.nextafter(root, math.inf)
-    return root
+    return root_up(sum((v**norm for v in q), Fraction(0)), norm)
