@@ -15,13 +15,13 @@ from flint import arb
 
 from absentia.errors import InputError
 from absentia.exact import ball, number, probability, round_up
-from absentia.theory.base import ACROSS_MASKS, ClassBase, base_of, profile_ball, smallest_double
+from absentia.theory.base import ClassBase, base_of, profile_ball, smallest_double
 from absentia.theory.bound import Bound, proved_above
 from absentia.theory.channel import base_epsilon, nonnegative
 from absentia.theory.noise import BlackBox
+from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ROWS_INDEPENDENT
 
 __all__ = [
-    "INDEPENDENT_ROWS",
     "BlackBoxAdded",
     "BlackBoxAmplified",
     "BlackBoxRemoved",
@@ -32,8 +32,6 @@ __all__ = [
     "hiding_shortfall",
     "inverse",
 ]
-
-INDEPENDENT_ROWS = "rows draw their masks independently; the missingness may be of any kind"
 
 
 class EpsilonDelta(NamedTuple):
@@ -140,7 +138,7 @@ class BlackBoxAmplified(Bound):
 
     def __init__(self, base: BlackBox | Bound, p_bar: object) -> None:
         self.base, self.p = base_of(base), probability(p_bar, "p_bar")
-        self.assumptions = (INDEPENDENT_ROWS, *self.base.assumptions, self.share())
+        self.assumptions = (ROWS_INDEPENDENT, HIDDEN_MASK, *self.base.assumptions, self.share())
 
     def share(self) -> str:
         return f"a record shows something with probability at most {float(self.p):.12g}"
@@ -169,13 +167,10 @@ class DependentRows(BlackBoxAmplified):
         e, d, self.rows = group_private(epsilon, delta, g)
         super().__init__(ClassBase(e, d), probability(eta, "eta"))
         follow = f"one record changes the law of the masks of at most {self.rows - 1} other rows"
-        self.assumptions = (follow, ACROSS_MASKS, self.share())
+        self.assumptions = (follow, HIDDEN_MASK, *self.base.assumptions, self.share())
 
     def share(self) -> str:
         return f"the masked block differs between two records by at most {float(self.p):.12g} in total variation"
-
-
-EMPTY_IS_ABSENT = "an all-missing row acts exactly like an absent row"
 
 
 class BlackBoxAdded(BlackBoxAmplified):
@@ -183,7 +178,7 @@ class BlackBoxAdded(BlackBoxAmplified):
 
     def __init__(self, base: BlackBox | Bound, p_bar: object) -> None:
         super().__init__(base, p_bar)
-        self.assumptions = (*self.assumptions, EMPTY_IS_ABSENT)
+        self.assumptions = (*self.assumptions, ABSENT_ROW)
 
 
 class BlackBoxRemoved(BlackBoxAdded):

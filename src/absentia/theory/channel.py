@@ -169,7 +169,7 @@ def channel_exact(
 
     def pure() -> arb:
         t = ball(e).expm1()
-        ratios = [(1 + t * ball(a)).log() - (1 + t * ball(b)).log() for a, b in ratio_events(P, R)]
+        ratios = [(1 + t * ball(a)).log() - (1 + t * ball(b)).log() for a, b in ratio_events(P, R) if a > b]
         return largest(*ratios)
 
     through_tv = max(0.0, proved_above(lambda: (ball(tv) * ball(e).expm1()).log1p()))

@@ -14,10 +14,11 @@ from flint import arb
 from absentia.errors import InputError
 from absentia.exact import ball, number, probability, round_up
 from absentia.theory.base import base_of, profile_ball, smallest_double
-from absentia.theory.blackbox import INDEPENDENT_ROWS, EpsilonDelta, amplified
+from absentia.theory.blackbox import EpsilonDelta, amplified
 from absentia.theory.bound import Bound, proved_above
 from absentia.theory.channel import base_epsilon, largest, nonnegative, radius_ball
 from absentia.theory.noise import BlackBox
+from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT
 
 __all__ = ["Relaxed", "RelaxedLaplace", "kappa", "relaxed", "relaxed_laplace"]
 
@@ -81,7 +82,8 @@ class Relaxed(Bound):
         self.p, self.r = shares(p_bar, r_bar)
         self.kappa = kappa(self.p, self.r)
         self.assumptions = (
-            INDEPENDENT_ROWS,
+            ROWS_INDEPENDENT,
+            HIDDEN_MASK,
             "the base guarantee holds between masked rows with at most k observed entries, of any masks",
             stated(self.p, self.r),
         )
@@ -120,7 +122,8 @@ class RelaxedLaplace(Bound):
             raise InputError("epsilon_tilde", epsilon_tilde, f"a number in [0, epsilon], epsilon = {epsilon}")
         self.p, self.r = shares(p_bar, r_bar)
         self.assumptions = (
-            INDEPENDENT_ROWS,
+            ROWS_INDEPENDENT,
+            HIDDEN_MASK,
             "Laplace noise",
             stated(self.p, self.r),
         )
