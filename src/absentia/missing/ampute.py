@@ -1,0 +1,195 @@
+"""Amputation: complete tables made incomplete by a stated process. For simulation; it never touches a guarantee.
+
+Rows are drawn independently and every parameter is fixed and public, so that the process that made the holes is known
+exactly. Nothing is standardised, ranked or calibrated on the frame (that would tie the masks of different rows
+together); a target rate is met on average over a *declared* reference distribution only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from absentia.errors import InputError
+from absentia.exact import number, probability
+from absentia.missing.domain import Domain, Records, Score, domain_of, text_of
+from absentia.missing.models import PatternModel, mar, mnar_patterns
+from absentia.missing.patterns import Patterns, patterns
+from absentia.missing.process import Process
+from absentia.missing.selfmask import ColumnModel, mnar_logistic
+from absentia.missing.text import masses_of, names_of, subset_of, written
+
+__all__ = ["amputation", "column_amputation", "intercept_for", "masked", "reference_records"]
+
+Reference = Literal["uniform", "normal"]
+POINTS = 12  # 2^12 points of the reference distribution
+NORMAL_SPREAD = 3.0  # the normal reference has standard deviation 1/3: the bounds lie at three standard deviations
+
+
+def masked(process: Process, frame: Any, seed: int) -> Any:
+    """The frame with the entries of the process's columns made missing, from this seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed", seed, "an int >= 0")
+    columns = [str(name) for name in getattr(frame, "columns", ())]
+    subset_of(columns, process.columns, "frame.columns")
+    records = {name: _record(frame, name, process) for name in sorted(process.reads)}
+    seen = process.draw(len(frame), np.random.default_rng(seed), records)
+    if type(frame).__module__.startswith("polars"):
+        import polars as pl
+
+        shown = {name: pl.Series(values=seen[:, j]) for j, name in enumerate(process.columns)}
+        return frame.with_columns(
+            [pl.when(pl.lit(keep)).then(pl.col(name)).otherwise(None).alias(name) for name, keep in shown.items()]
+        )
+    if type(frame).__module__.startswith("pandas"):
+        return frame.assign(**{name: frame[name].where(seen[:, j]) for j, name in enumerate(process.columns)})
+    raise InputError("frame", type(frame).__name__, "a Polars or pandas DataFrame")
+
+
+def _record(frame: Any, name: str, process: Process) -> NDArray[Any]:
+    """The values of a column that the process reads: z in [-1, 1], or text; none may be missing."""
+    values = frame[name].to_numpy()
+    spans = [dict(part.domain)[name] for part in _models(process) if name in part.reads]
+    low, high = spans[0][0], spans[0][-1]
+    if isinstance(low, str) or isinstance(high, str):
+        if any(value is None or value != value for value in values.tolist()):
+            raise InputError(
+                f"frame.{name}", "a missing value", "complete values in the columns that the process reads"
+            )
+        return np.array([text_of(value) for value in values.tolist()])
+    z = np.asarray(values, dtype=float)
+    if np.isnan(z).any():
+        raise InputError(f"frame.{name}", "a missing value", "complete values in the columns that the process reads")
+    lower, upper = float(low), float(high)
+    return np.clip(2 * (z - lower) / (upper - lower) - 1, -1, 1)
+
+
+def _models(process: Process) -> list[PatternModel | ColumnModel]:
+    if isinstance(process, (PatternModel, ColumnModel)):
+        return [process]
+    inner: Iterable[Process] = getattr(process, "parts", ())
+    base = getattr(process, "base", None)
+    return [model for part in [*inner, *([base] if base is not None else [])] for model in _models(part)]
+
+
+def reference_records(domain: Domain, columns: Iterable[str], reference: Reference) -> Records:
+    """Points that stand for the declared reference: columns independent; numbers uniform on the bounds, or normal
+    around the midpoint with a standard deviation of a third of the half-width (clipped); categories uniform.
+    """
+    named, spans = sorted(columns), dict(domain)
+    if reference not in ("uniform", "normal"):
+        raise InputError("reference", reference, '"uniform" or "normal"')
+    if not named:
+        return {}
+    points = (qmc.Sobol(len(named), scramble=False).random_base2(POINTS) + 0.5**POINTS / 2) % 1
+    return {name: _spread(points[:, i], spans[name], reference) for i, name in enumerate(named)}
+
+
+def _spread(u: NDArray[np.float64], span: Sequence[Fraction | str], reference: Reference) -> NDArray[Any]:
+    if isinstance(span[0], str):
+        return np.array(span)[np.minimum((u * len(span)).astype(int), len(span) - 1)]
+    return 2 * u - 1 if reference == "uniform" else np.clip(ndtri(u) / NORMAL_SPREAD, -1, 1)
+
+
+def intercept_for(rate: Fraction, score: Score, domain: Domain, reference: Reference) -> Fraction:
+    """The intercept (six decimals) at which logistic(score) averages `rate` over the reference distribution."""
+    if not 0 < rate < 1:
+        raise InputError("proportion", written(rate), "a probability strictly between 0 and 1 for a logistic model")
+    records = reference_records(domain, score.columns, reference)
+    slope = score.at(1 << POINTS, records) - float(score.intercept)
+    low, high = -60.0 - float(np.abs(slope).max()), 60.0 + float(np.abs(slope).max())
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(np.mean(1 / (1 + np.exp(-(slope + middle))))) < rate else (low, middle)
+    return Fraction(round(high, 6)).limit_denominator(10**6)
+
+
+def amputation(
+    columns: object,
+    missing: Sequence[Iterable[str]],
+    mass: Iterable[object] | None = None,
+    proportion_of_rows: object = None,
+    proportion_of_cells: object = None,
+    mechanism: Literal["mcar", "mar", "mnar"] = "mcar",
+    weights: Sequence[Mapping[str, object]] | None = None,
+    domain: Mapping[str, object] | None = None,
+    reference: Reference = "uniform",
+    because: str = "amputation",
+    by: str = "",
+) -> Patterns | PatternModel:
+    """The process that makes rows incomplete by patterns (each lists the columns that go missing).
+
+    Exactly one of `proportion_of_rows` (rows with a missing entry) and `proportion_of_cells` (missing entries among
+    all entries of `columns`). `mass` shares the incomplete rows among the patterns. For "mar" and "mnar", `weights`
+    gives each pattern's slopes, and the proportion holds on average over the declared reference distribution.
+
+    >>> amputation(["a", "b"], [["a"]], proportion_of_cells="0.25").observed_count().atoms
+    ((1.0, Fraction(1, 2)), (2.0, Fraction(1, 2)))
+    """
+    names = names_of(columns)
+    lost = [subset_of(names, columns, f"missing[{i}]") for i, columns in enumerate(missing)]
+    if not lost or not all(lost):
+        raise InputError("missing", missing, "at least one pattern, each with at least one missing column")
+    share = masses_of(mass, len(lost))
+    rate = _rate_of_rows(names, lost, share, proportion_of_rows, proportion_of_cells)
+    if mechanism == "mcar":
+        everything = frozenset(names)
+        shown = [everything, *(everything - columns for columns in lost)]
+        return patterns(names, shown, [1 - rate, *(rate * q for q in share)], because, by)
+    if mechanism not in ("mar", "mnar"):
+        raise InputError("mechanism", mechanism, '"mcar", "mar" or "mnar"')
+    if weights is None or len(weights) != len(lost):
+        raise InputError("weights", weights, f"a table of slopes for each of the {len(lost)} patterns")
+    spans = domain_of(columns, domain)
+    given = []
+    for i, (columns_lost, q, slopes) in enumerate(zip(lost, share, weights, strict=True)):
+        bare = Score.parse({"intercept": 0, **slopes}, spans, f"weights[{i}]")
+        intercept = written(intercept_for(rate, bare, spans, reference))
+        given.append({"missing": sorted(columns_lost), "mass": q, "score": {**slopes, "intercept": intercept}})
+    build = mar if mechanism == "mar" else mnar_patterns
+    return build(columns, given, domain, because, by)
+
+
+def column_amputation(
+    columns: object,
+    proportion_of_column: Mapping[str, object],
+    weights: Mapping[str, Mapping[str, object]],
+    domain: Mapping[str, object] | None = None,
+    reference: Reference = "uniform",
+    because: str = "amputation",
+    by: str = "",
+) -> ColumnModel:
+    """The process in which each named column loses this share of its entries, by logistic weights of its own.
+
+    {"bmi": "0.3"} with {"bmi": {"bmi": "2"}} is self-masking; the share holds on average over the reference.
+    """
+    spans = domain_of(columns, domain)
+    given = {}
+    for name, share in proportion_of_column.items():
+        slopes = weights.get(name, {})
+        bare = Score.parse({"intercept": 0, **slopes}, spans, f"weights.{name}")
+        rate = probability(share, f"proportion_of_column.{name}")
+        given[name] = {**slopes, "intercept": written(intercept_for(rate, bare, spans, reference))}
+    return mnar_logistic(columns, given, domain, because, by)
+
+
+def _rate_of_rows(
+    names: Sequence[str], lost: Sequence[frozenset[str]], share: Sequence[Fraction], rows: object, cells: object
+) -> Fraction:
+    """The share of incomplete rows that was asked for, or that gives the asked share of missing cells."""
+    if (rows is None) == (cells is None):
+        raise InputError("proportion_of_rows", rows, "exactly one of proportion_of_rows and proportion_of_cells")
+    if rows is not None:
+        return probability(rows, "proportion_of_rows")
+    a_row = sum((q * len(columns) for q, columns in zip(share, lost, strict=True)), Fraction(0)) / len(names)
+    if number(cells, "proportion_of_cells") > a_row:
+        raise InputError(
+            "proportion_of_cells", cells, f"at most {written(a_row)}, the share when every row is incomplete"
+        )
+    return probability(cells, "proportion_of_cells") / a_row

@@ -1,0 +1,178 @@
+"""A missingness process: how the holes of a row come about, and the law of the reach that follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from absentia.errors import InputError
+from absentia.law.blocks import Blocks
+from absentia.law.convolution import root_up
+from absentia.law.forms import Forms
+from absentia.law.reachlaw import KINDS, ReachLaw
+from absentia.missing.atoms import Atoms, thinned
+from absentia.missing.domain import Records
+from absentia.missing.text import names_of, plain, subset_of
+from absentia.query.reach import Reach, Term
+
+__all__ = ["Observed", "Process", "from_dict", "stored"]
+
+Observed = NDArray[np.bool_]
+Kind = Literal["design", "declared", "certified"]
+_STORED: dict[str, Callable[[Mapping[str, Any]], Process]] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(ABC):
+    """A row-by-row missingness process over `columns`: each row draws its own mask from public parameters.
+
+    `because` says why it is believed, `by` who claims it, `kind` how it is known; `data_dependent` says that masks may
+    depend on values (MAR, MNAR), in which case a known mask may itself reveal values and T5 is not available.
+    """
+
+    name: ClassVar[str]
+    columns: tuple[str, ...]
+    because: str = ""
+    by: str = ""
+    kind: Kind = "declared"
+    data_dependent: bool = False
+
+    def __post_init__(self) -> None:
+        names_of(self.columns)
+        if self.kind not in KINDS:
+            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+
+    # -- what a process must say --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def powers(self, reach: Reach) -> Atoms:
+        """The exact masses of a law that dominates r(O)^norm for every record."""
+
+    @abstractmethod
+    def restricted(self, columns: object) -> Process:
+        """The same process seen on fewer columns."""
+
+    @abstractmethod
+    def draw(self, rows: int, rng: np.random.Generator, records: Records) -> Observed:
+        """rows x columns, true where observed; rows independent."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The parameters that `to_dict` stores beside columns and provenance."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns whose values the process looks at."""
+        return frozenset()
+
+    # -- what follows -------------------------------------------------------------------------------------------
+
+    def law(self, reach: Reach) -> ReachLaw:
+        """The law of the reach of a row, or one that dominates it for every record (THEORY section 3).
+
+        Exact for listed patterns, forms, symmetric designs and independent columns in small or symmetric components;
+        otherwise reaches and probabilities are rounded towards the dominating law.
+        """
+        self.covers(reach)
+        atoms = thinned(self.powers(reach))
+        levels = [root_up(level, reach.norm) for level in atoms]
+        return ReachLaw(
+            levels,
+            list(atoms.values()),
+            max(reach.full, *levels),
+            self.data_dependent,
+            self.because,
+            self.by,
+            self.kind,
+        )
+
+    def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
+        """The sharpest structure that is sound for this process and reach: blocks (T9), forms (T10) or the law."""
+        return self.law(reach)
+
+    def covers(self, reach: Reach) -> None:
+        """Refuses a reach that uses columns about which the process says nothing."""
+        subset_of(self.columns, sorted(reach.columns), "reach.columns")
+
+    def observed_count(self, columns: Iterable[str] | None = None) -> ReachLaw:
+        """The law of the number of observed columns among these (default: all of the process)."""
+        chosen = self.columns if columns is None else tuple(columns)
+        return self.law(Reach(1, tuple(Term(frozenset({column}), 1.0) for column in chosen)))
+
+    def mask(self, frame: Any, seed: int) -> Any:
+        """The frame (Polars or pandas) with entries made missing: simulation only, reproducible by seed.
+
+        Rows are drawn independently from the fixed public parameters; nothing is calibrated on the frame.
+        """
+        from absentia.missing.ampute import masked
+
+        return masked(self, frame, seed)
+
+    def believed(self, because: str = "", by: str = "") -> Self:
+        """The same process with who claims it and why."""
+        return replace(self, because=because, by=by)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary (TOML-friendly, numbers as exact text) from which `from_dict` rebuilds the process."""
+        said = {"because": self.because, "by": self.by}
+        return {
+            "process": self.name,
+            "columns": list(self.columns),
+            **self.fields(),
+            **{key: value for key, value in said.items() if value},
+            "kind": self.kind,
+            "data_dependent": self.data_dependent,
+        }
+
+    def describe(self, columns: Iterable[str] | None = None) -> str:
+        """p*, the most observed columns and the law of their number, as text."""
+        chosen = self.columns if columns is None else tuple(columns)
+        law = self.observed_count(chosen)
+        said = "; ".join(f"{key}: {value}" for key, value in (("because", self.because), ("by", self.by)) if value)
+        values = "masks may depend on values" if self.data_dependent else "masks do not depend on values"
+        lines = [
+            f"{self.name}, {self.kind}, {values}" + (f" ({said})" if said else ""),
+            f"columns in scope: {len(chosen)}",
+            f"p* = P(row shows something) = {plain(law.p_exact)}",
+            f"k = most columns that a row shows = {law.max:.0f}",
+            f"mean number of columns shown = {plain(law.mean)}",
+            "shown   probability   or more",
+        ]
+        tail = Fraction(0)
+        rows = []
+        for level, mass in reversed(law.atoms):
+            tail += mass
+            rows.append(f"{level:5.0f}   {plain(mass):>11}   {plain(tail):>7}")
+        return "\n".join(lines + rows[::-1])
+
+
+P = TypeVar("P", bound=type[Process])
+
+
+def stored(cls: P) -> P:
+    """Class decorator: `from_dict` knows this process."""
+    _STORED[cls.name] = cls.parse  # type: ignore[attr-defined]
+    return cls
+
+
+def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored words about a process, as keyword arguments."""
+    words = {key: str(data.get(key, "")) for key in ("because", "by")}
+    depends = data.get("data_dependent", False)
+    if not isinstance(depends, bool):
+        raise InputError("missing.data_dependent", depends, "true or false")
+    return {**words, "kind": data.get("kind", "declared"), "data_dependent": depends}
+
+
+def from_dict(data: Mapping[str, Any]) -> Process:
+    """The process that `to_dict` (or the [missing] table of a plan) describes."""
+    name = data.get("process") if isinstance(data, Mapping) else None
+    if name not in _STORED:
+        raise InputError("missing.process", name, f"one of {', '.join(sorted(_STORED))}")
+    return _STORED[name](data)

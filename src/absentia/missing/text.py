@@ -1,0 +1,96 @@
+"""Exact numbers, column names and columns of a schema, read and written the same way by every process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from absentia.errors import InputError
+from absentia.exact import probability
+
+__all__ = ["field_of", "masses_of", "names_of", "plain", "subset_of", "written"]
+
+SLACK = Fraction(1, 10**9)
+_LONGEST = 25
+
+
+def written(q: Fraction) -> str:
+    """The number as an exact decimal when that is short, else as a quotient.
+
+    >>> written(Fraction(1, 8)), written(Fraction(1, 3))
+    ('0.125', '1/3')
+    """
+    if q.denominator == 1:
+        return str(q.numerator)
+    with localcontext() as context:
+        context.prec = _LONGEST
+        decimal = Decimal(q.numerator) / Decimal(q.denominator)
+    text = format(decimal.normalize(), "f")
+    return text if Fraction(decimal) == q and len(text) <= _LONGEST else f"{q.numerator}/{q.denominator}"
+
+
+def plain(q: Fraction | float) -> str:
+    """Six significant digits for people, rounded up (percentages in `describe` never look smaller than they are)."""
+    value = float(q)
+    text = f"{value:.6g}"
+    return text if Fraction(text) >= Fraction(q) else f"{value + 10.0 ** (_exponent(value) - 5):.6g}"
+
+
+def _exponent(value: float) -> int:
+    return int(f"{value:e}".split("e")[1])
+
+
+def names_of(columns: object, field: str = "columns") -> tuple[str, ...]:
+    """The column names of a schema, or of a list of names; each once."""
+    source: Any = getattr(columns, "columns", columns)
+    if isinstance(source, str) or not isinstance(source, Iterable):
+        raise InputError(field, columns, "a schema or a list of column names")
+    names = tuple(source)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InputError(field, names, "at least one column name")
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(field, twice[0], "every column name once")
+    return names
+
+
+def subset_of(columns: Sequence[str], names: object, field: str) -> frozenset[str]:
+    """The names as a set, all of them among the columns."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(field, names, "a list of column names")
+    chosen = list(names)
+    known = set(columns)
+    for i, name in enumerate(chosen):
+        if name not in known:
+            raise InputError(f"{field}[{i}]", name, f"a column of the schema ({_listed(columns)})")
+    return frozenset(chosen)
+
+
+def masses_of(mass: object, count: int, field: str = "mass") -> tuple[Fraction, ...]:
+    """`count` probabilities that sum to 1 within 1e-9 (then divided by their sum); None is uniform."""
+    if mass is None:
+        return tuple(Fraction(1, count) for _ in range(count))
+    if isinstance(mass, str) or not isinstance(mass, Iterable):
+        raise InputError(field, mass, f"{count} probabilities")
+    given = [probability(value, f"{field}[{i}]") for i, value in enumerate(mass)]
+    if len(given) != count:
+        raise InputError(field, len(given), f"{count} probabilities, one for each")
+    total = sum(given, Fraction(0))
+    if abs(total - 1) > SLACK:
+        raise InputError(field, float(total), "probabilities that sum to 1 within 1e-9")
+    return tuple(q / total for q in given)
+
+
+def field_of(data: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
+    """The field of a stored process; an error names it when it is absent or of another kind."""
+    value = data.get(name)
+    if not isinstance(value, kind):
+        allowed = getattr(kind, "__name__", "table or list")
+        raise InputError(f"missing.{name}", value, f"a {allowed}")
+    return value
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
