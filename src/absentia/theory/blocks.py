@@ -1,0 +1,212 @@
+"""T9: blocks of columns with independent masks, and releases on fresh masks, by composing privacy losses.
+
+The output law factorises over the blocks given the other rows, so (tensor_b P*_b, tensor_b Q*_b), the product of
+the T2 pairs of the blocks' reach laws, is a dominating pair: the privacy losses of the blocks add.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from flint import arb
+
+from absentia.exact import above, precision
+from absentia.theory.bound import Bound, log_of
+from absentia.theory.fourier import LARGEST, Cumulant, composed, window
+from absentia.theory.loss import FINER, GridLosses, Losses, LossPair, Response
+from absentia.theory.noise import BlackBox, Noise
+from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ORIGIN, REACH_BOUND, ROWS_INDEPENDENT, Relation, Worst
+from absentia.theory.pure import Atoms
+
+__all__ = ["Block", "FreshMasks", "IndependentBlocks", "SumOfLosses"]
+
+Part: TypeAlias = LossPair | Response
+Block: TypeAlias = tuple[Noise | BlackBox, Atoms]
+"""A block: the noise its queries get, and the atoms of its reach law (several releases merged by T7)."""
+
+BLOCKS_INDEPENDENT = "the blocks' masks are independent of one another given the complete record"
+ONE_BLOCK_A_QUERY = "every query uses the columns of one block only"
+MASKS_FRESH = "every part was released on masks drawn afresh, independent of the others'"
+
+SHARED = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
+
+COST = 5e-5  # share of epsilon that the grid may cost
+FAR = 50.0  # losses this far above the epsilon asked about may as well be infinite
+
+
+def loss_parts(block: Block, up: bool, down: bool) -> Part:
+    """The pair of one block: both sides masked, or one side a row that shows nothing."""
+    noise, atoms = block
+    if isinstance(noise, BlackBox):
+        return Response(noise, sum((q for x, q in atoms if x > 0), Fraction(0)))
+    kept = tuple((x, q) for x, q in atoms if q > 0)
+    return LossPair(noise, kept if up else ORIGIN, kept if down else ORIGIN)
+
+
+@dataclass(frozen=True)
+class SumOfLosses(Bound):
+    """The composed curve of independent privacy losses, each part so many times.
+
+    delta and epsilon are upper bounds: losses only move to dominating ones (theory.loss), the transform's rounding
+    error is bounded and added (theory.fourier), results round up. certified=False does the same in floats.
+    """
+
+    parts: tuple[tuple[Part, int], ...]
+    result: str
+    assumptions: tuple[str, ...]
+
+    def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
+        if not self.parts:
+            return 0.0
+        wanted = max(0.0, math.nextafter(float(epsilon), -math.inf) if float(epsilon) > epsilon else float(epsilon))
+        if wanted >= self.pure():
+            return 0.0
+        cut = 2 * wanted + FAR
+        cumulant, _ = self._sketch(cut)
+        theta = cumulant.order_at_epsilon(wanted)
+        mean = cumulant.moments(theta)[1]
+        guess = min(0.0, cumulant.log_delta(theta) + theta * (mean - wanted))
+        grids = self._grids(cumulant, theta, wanted, guess, cut, certified)
+        fine = Cumulant.of_grid(grids)
+        return composed(grids, fine.order_at_epsilon(wanted)).delta(wanted)
+
+    def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
+        pure = self.pure()
+        if delta == 0 or not self.parts:
+            return pure
+        if delta >= 1:
+            return 0.0
+        start = self._start(delta)
+        if start is None:
+            return math.inf
+        cumulant, theta, guess, cut = start
+        grids = self._grids(cumulant, theta, guess, log_of(delta), cut, certified)
+        fine, best = Cumulant.of_grid(grids), math.inf
+        for _ in range(4):
+            found = composed(grids, theta).epsilon(delta)
+            best = min(best, found)
+            _, mean, variance = fine.moments(theta)
+            if abs(found - mean) <= 2 * math.sqrt(variance):
+                break  # the order was right for this epsilon
+            theta = fine.order_at_epsilon(found) if math.isfinite(found) else 1.5 * theta
+        return min(pure, max(0.0, best))
+
+    def pure(self) -> float:
+        """The smallest proved epsilon at delta = 0: the sum of the largest losses (T3); inf with Gaussian noise."""
+        with precision(128):
+            largest = [(part.pure_ball(), count) for part, count in self.parts]
+            if any(x is None for x, _ in largest):
+                return math.inf
+            return max(0.0, above(sum((x * count for x, count in largest if x is not None), arb(0))))
+
+    def _sketch(self, cut: float) -> tuple[Cumulant, float]:
+        """The float picture of all parts with losses above `cut` called infinite, and the infinite mass."""
+        capped = [(sketched(part).capped(cut), count) for part, count in self.parts]
+        return Cumulant.of(capped), sum(count * losses.infinite for losses, count in capped)
+
+    def _start(self, delta: Fraction) -> tuple[Cumulant, float, float, float] | None:
+        """(sketch, order, epsilon, cut) to begin with: the cut on the ladder that promises the smallest epsilon."""
+        highest = max(float(sketched(part).level[-1]) for part, _ in self.parts)
+        cuts = [FAR * 4.0**i for i in range(12) if FAR * 4.0**i < highest]
+        found: list[tuple[Cumulant, float, float, float]] = []
+        for cut in [*cuts, math.inf]:
+            cumulant, infinite = self._sketch(cut)
+            if infinite < delta:
+                theta = cumulant.order_at_delta(math.log(float(delta - Fraction(infinite))))
+                found.append((cumulant, theta, max(0.0, cumulant.moments(theta)[1]), cut))
+        return min(found, key=lambda start: start[2], default=None)
+
+    def _grids(
+        self, cumulant: Cumulant, theta: float, epsilon: float, log_delta: float, cut: float, proved: bool
+    ) -> list[tuple[GridLosses, int]]:
+        """All parts on one grid, fine enough for COST and cut where the tails are a millionth of delta."""
+        n = sum(count for _, count in self.parts)
+        gap = grid_gap(cumulant, theta, epsilon, n)
+        lost = 10.0 ** max(-300, math.floor(log_delta / math.log(10) - 6 - math.log10(n)))
+        about = 2.0 ** (
+            round(4 * math.log2(theta)) / 4
+        )  # few different orders, so that nearby questions share their losses
+        return [(gridded(part, gap, lost, cut, about, proved), count) for part, count in self.parts]
+
+
+class IndependentBlocks(SumOfLosses):
+    """T9: blocks of columns whose masks are independent given the complete record."""
+
+    @staticmethod
+    def of(blocks: Sequence[Block], relation: Relation = "substitute") -> Bound:
+        """The composed curve of the blocks' pairs; identical blocks are recognised and counted.
+
+        Assumptions: each block's mask may depend on any value of the record (MCAR, MAR, self-masking MNAR) through
+        its own envelope; given the record the blocks' masks are independent; a query stays within one block.
+
+        >>> from absentia.theory.noise import Gaussian
+        >>> column = ((0.0, Fraction(19, 20)), (1.0, Fraction(1, 20)))
+        >>> bound = IndependentBlocks.of([(Gaussian(4.27), column)] * 100)
+        >>> 0.98876 < bound.epsilon(Fraction(1, 10**6)) < 0.98998
+        True
+        """
+        return both_directions(
+            IndependentBlocks, blocks, "T9", (*SHARED, BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY), relation
+        )
+
+
+class FreshMasks(SumOfLosses):
+    """T2 composed: releases whose masks were drawn afresh each time (new waves of collection)."""
+
+    @staticmethod
+    def of(releases: Sequence[Block], relation: Relation = "substitute") -> Bound:
+        """The composed curve of the releases' pairs: what adding amplified guarantees may mean.
+
+        Assumptions: as T2 for each release, and the masks of different releases are independent.
+
+        >>> from absentia.theory.noise import Laplace
+        >>> wave = ((0.0, Fraction(1, 2)), (1.0, Fraction(1, 2)))
+        >>> FreshMasks.of([(Laplace(1), wave)] * 3).epsilon(Fraction(0))
+        3.0000000000000004
+        """
+        return both_directions(FreshMasks, releases, "T2 composed", (*SHARED, MASKS_FRESH), relation)
+
+
+def both_directions(
+    kind: type[SumOfLosses], blocks: Sequence[Block], result: str, assumptions: tuple[str, ...], relation: Relation
+) -> Bound:
+    """The curve under a relation; add_remove takes the worse of a record added and a record removed."""
+    if relation == "substitute":
+        return kind(counted(blocks, True, True), result, assumptions)
+    assumptions = (*assumptions, ABSENT_ROW)
+    removed = kind(counted(blocks, True, False), result, assumptions)
+    return Worst((removed, kind(counted(blocks, False, True), result, assumptions)))
+
+
+def counted(blocks: Sequence[Block], up: bool, down: bool) -> tuple[tuple[Part, int], ...]:
+    """Each different pair with its number of blocks; pairs that reveal nothing are left out."""
+    pairs = Counter(loss_parts(block, up, down) for block in blocks)
+    return tuple((pair, count) for pair, count in pairs.items() if not pair.trivial)
+
+
+def grid_gap(cumulant: Cumulant, theta: float, epsilon: float, n: int) -> float:
+    """A power of two h with n (theta+1) w^2/12 <= COST epsilon for cells of width w = FINER h, unless that is too fine.
+
+    Moving losses to the ends of a cell of width w, with the mean of e^{-L} kept, adds about theta(theta+1) w^2/12 to
+    ln E e^{theta L}, and 1/theta times that to epsilon.
+    """
+    bottom, top = window(cumulant, theta)
+    scale = max(epsilon, 0.1 * math.sqrt(cumulant.moments(theta)[2]))
+    gap = max(math.sqrt(12 * COST * scale / (n * (theta + 1))) / FINER, 4 * (top - bottom) / LARGEST, 2.0**-60)
+    return 2.0 ** math.floor(math.log2(gap))
+
+
+@lru_cache(maxsize=4096)
+def sketched(part: Part) -> Losses:
+    return part.sketch()
+
+
+@lru_cache(maxsize=512)
+def gridded(part: Part, gap: float, lost: float, cut: float, theta: float, proved: bool) -> GridLosses:
+    return part.on_grid(gap, lost, cut, theta, proved=proved)
