@@ -62,11 +62,11 @@ def amplification(axes: Sequence[Axes]) -> None:
     (ax,) = axes
     shares = _grid(0, 1, 100)
     for epsilon, colour in ((4, RED), (2, ORANGE), (1, GREEN), (Fraction(1, 2), BLUE)):
-        _line(ax, shares, [paper.mar(epsilon, 0, p).epsilon / float(epsilon) for p in shares], color=colour)
-        middle = paper.mar(epsilon, 0, "0.4").epsilon / float(epsilon)
-        ax.text(0.4, middle + 0.012, f"ε = {float(epsilon):g}", color=colour, ha="right", va="bottom")
+        ratios = [paper.mar(epsilon, 0, p).epsilon / float(epsilon) for p in shares]
+        _line(ax, shares, ratios, color=colour, label=f"ε = {float(epsilon):g}")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.text(0.82, 0.79, "ε′ = p* ε", color=GREY, ha="left", va="top")
+    ax.text(0.42, 0.39, "ε′ = p* ε", color=GREY, ha="left", va="top")
+    ax.legend(frameon=False, loc="lower right")
     _dress(ax, "What missing rows already protect (P2)", "p*: probability that a row shows something", "ε′ / ε")
     ax.set(xlim=(0, 1), ylim=(0, 1))
 
@@ -83,8 +83,8 @@ def mnar(axes: Sequence[Axes]) -> None:
     t1 = blackbox.amplified(epsilon, "1e-6", p_max)
     ax.plot([t1.epsilon], [t1.delta], marker="o", color=INK, markersize=5, clip_on=False, linestyle="none")
     ax.annotate(
-        "T1: the same ε′ at δ′ = 5·10⁻⁷,\nwhatever the range",
-        (t1.epsilon, t1.delta), xytext=(0.645, 0.035), color=INK, va="bottom",
+        "T1: same ε′, δ′ = 5·10⁻⁷,\nwhatever the range",
+        (t1.epsilon, t1.delta), xytext=(0.645, 0.125), color=INK, va="bottom",
         arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4},
     )  # fmt: skip
     for lam, place in ((0, "left"), (1, "right")):
@@ -153,7 +153,7 @@ def composition(axes: Sequence[Axes]) -> None:
     ax.plot(counts, wrong, color=RED)
     ax.fill_between(counts, wrong, right, color=RED, alpha=0.08, linewidth=0)
     ax.text(15, 7.75, "without missingness", color=GREY, ha="right")
-    ax.text(15.2, 6.1, "compose, then amplify:\nattained", color=BLUE, ha="left", va="top")
+    ax.text(19.7, 6.75, "compose, then\namplify: attained", color=BLUE, ha="right", va="top")
     ax.text(12.2, 2.6, "sum of amplified figures:\nfalse promise", color=RED, ha="left", va="top")
     _dress(ax, "One dataset has one mask (T7); ε = 1/2 each, p* = 1/2", "releases of the same dataset", "total ε")
     ax.set(xlim=(1, 20), ylim=(0, 10), xticks=[1, 5, 10, 15, 20])
