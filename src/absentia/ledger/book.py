@@ -22,11 +22,12 @@ from typing import Any
 from absentia.errors import InputError, LedgerDamaged
 from absentia.ledger import place, store
 from absentia.ledger.chain import Header, Receipt, Row, canonical, check_chain, check_receipt, seal
+from absentia.ledger.forks import put_down_before_forks
 from absentia.noise.bits import SystemBits
 
 __all__ = ["Book", "ClockWarning", "Guard"]
 
-Guard = Callable[[tuple[Row, ...], dict[str, Any]], None]
+Guard = Callable[[tuple[Row, ...], dict[str, Any]], None]  # raises to refuse; must neither append nor fork
 
 
 class ClockWarning(UserWarning):
@@ -34,15 +35,23 @@ class ClockWarning(UserWarning):
 
 
 class Book:
-    """One open ledger file. Safe to share between threads; other processes open their own."""
+    """One open ledger file. Safe to share between threads, and to use on both sides of a fork."""
 
-    def __init__(self, path: Path, db: Connection) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._db: Connection | None = db
-        self._pid, self._file = os.getpid(), place.identity(path)
+        self._file = place.identity(path)
         self._lock = threading.RLock()
+        self._db: Connection | None = None
+        self._closed = False
         self._rows: list[Row] = []
-        self.header: Header = store.read_header(db)
+        put_down_before_forks(self)
+        try:
+            with self._using() as db:
+                self.header: Header = store.read_header(db)
+                self._catch_up(db)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], terms: Mapping[str, Any]) -> Book:
@@ -67,15 +76,7 @@ class Book:
         if not target.is_file():
             raise InputError("ledger", str(path), "a ledger that exists; `create` makes one")
         place.check_directory(target)
-        with store.translated(target):
-            db = store.connect(target)
-            try:
-                book = cls(target, db)
-                book._catch_up(db)
-            except BaseException:
-                db.close()
-                raise
-        return book
+        return cls(target)
 
     @property
     def dataset(self) -> str:
@@ -148,10 +149,19 @@ class Book:
         }
 
     def close(self) -> None:
-        with self._lock:
-            if self._db is not None and self._pid == os.getpid():
-                self._db.close()
+        self._closed = True
+        self.suspend()
+        self.resume()
+
+    def suspend(self) -> None:
+        """Without a connection, and with the lock held, until `resume`: what a fork may copy."""
+        self._lock.acquire()
+        if self._db is not None and not self._db.in_transaction:
+            self._db.close()
             self._db = None
+
+    def resume(self) -> None:
+        self._lock.release()
 
     def __enter__(self) -> Book:
         return self
@@ -175,10 +185,8 @@ class Book:
 
     @contextmanager
     def _using(self) -> Iterator[Connection]:
-        if self._pid != os.getpid():
-            self._reopen_after_fork()
         with self._lock, store.translated(self.path):
-            if self._db is None:
+            if self._closed:
                 raise InputError("ledger", str(self.path), "an open book; this one was closed")
             if place.identity(self.path) != self._file:
                 raise LedgerDamaged(
@@ -186,14 +194,9 @@ class Book:
                     f"Another file stands at {self.path} than the one that was opened.",
                     remedy="Open the ledger again and verify it against the newest receipt.",
                 )
+            if self._db is None:
+                self._db = store.connect(self.path)
             yield self._db
-
-    def _reopen_after_fork(self) -> None:
-        """SQLite connections do not survive fork: the child takes its own and leaves the parent's untouched."""
-        self._inherited = self._db  # kept alive: closing it here would disturb the parent
-        self._lock, self._pid = threading.RLock(), os.getpid()
-        with store.translated(self.path):
-            self._db = None if self._db is None else store.connect(self.path)
 
 
 def _install(target: Path, header: Header, first: Row) -> None:

@@ -13,11 +13,12 @@ __all__ = ["check_directory", "check_room", "filesystem_type", "identity"]
 
 MOUNTS = Path("/proc/self/mountinfo")
 RESERVE = 1 << 20  # a charge takes a few kilobytes of log; SQLite's own refusal stands behind this one
-NETWORK = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "coda", "9p", "ceph", "lustre", "gpfs", "beegfs", "davfs")
-    + ("glusterfs", "ocfs2", "gfs2", "orangefs", "pvfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.davfs")
-    + ("fuse.ceph-fuse", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone", "fuse.goofys", "fuse.juicefs", "fuse.smbnetfs")
-)
+_NETWORK_TYPES = """
+nfs nfs4 cifs smb3 smbfs afs ncpfs coda 9p ceph lustre gpfs beegfs glusterfs ocfs2 gfs2 orangefs pvfs2 davfs
+fuse.sshfs fuse.glusterfs fuse.ceph fuse.ceph-fuse fuse.s3fs fuse.gcsfuse fuse.rclone fuse.davfs fuse.goofys
+fuse.juicefs fuse.smbnetfs
+"""
+NETWORK = frozenset(_NETWORK_TYPES.split())
 
 
 def filesystem_type(path: Path, mountinfo: str) -> str | None:

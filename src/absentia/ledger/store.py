@@ -146,10 +146,12 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _in_our_words(path, getattr(error, "sqlite_errorcode", 0) & 0xFF, error) from error
+        raise _in_our_words(path, getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error)) from error
+    except UnicodeDecodeError as error:  # the sqlite3 module meets damaged text, sometimes in its own message
+        raise _in_our_words(path, sqlite3.SQLITE_CORRUPT, "text that is not UTF-8") from error
 
 
-def _in_our_words(path: Path, code: int, error: sqlite3.Error) -> AbsentiaError:
+def _in_our_words(path: Path, code: int, error: str) -> AbsentiaError:
     rule = "A charge is made durable before noise is drawn; what cannot be charged is not drawn."
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return HazardRefused("H-DISK", f"The disk did not take the charge ({error}).", rule, "Make room and ask again.")
