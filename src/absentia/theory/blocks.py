@@ -19,7 +19,8 @@ from flint import arb
 from absentia.exact import above, precision
 from absentia.theory.bound import Bound, log_of
 from absentia.theory.fourier import LARGEST, Cumulant, composed, window
-from absentia.theory.loss import FINER, GridLosses, Losses, LossPair, Response
+from absentia.theory.loss import FINER, LossPair, Response
+from absentia.theory.loss_grid import GridLosses, Losses
 from absentia.theory.noise import BlackBox, Noise
 from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ORIGIN, REACH_BOUND, ROWS_INDEPENDENT, Relation, Worst
 from absentia.theory.pure import Atoms

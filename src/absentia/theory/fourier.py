@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from absentia.theory.loss import GridLosses, Losses
+from absentia.theory.loss_grid import GridLosses, Losses
 
 __all__ = ["Cumulant", "Tilted", "composed"]
 

@@ -25,49 +25,17 @@ from scipy.special import ndtr, ndtri
 from absentia.errors import InputError
 from absentia.exact import above, ball, precision
 from absentia.theory.bound import PRECISIONS
+from absentia.theory.loss_grid import GridLosses, Losses, on_grid
 from absentia.theory.noise import BlackBox, Noise
 from absentia.theory.pure import Atoms, log_mgf
 
-__all__ = ["GridLosses", "LossPair", "Losses", "Response"]
+__all__ = ["LossPair", "Response"]
 
 Numbers = NDArray[Any]  # float64, or Python objects that hold balls
 BITS = 128
 LEFT = 8.0  # P puts less than 1e-15 further left; that mass is raised to the lowest level kept
 FINER = 4  # grid points of the sum in one cell between nodes
 STEP, POINTS = 0.01, 4000  # distance (in units of the noise scale) and number of the finest nodes
-UP = 1 + 2.0**-47  # covers a dozen rounded operations on positive doubles
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Masses on increasing levels of privacy loss, and the mass of an infinite loss."""
-
-    level: NDArray[np.float64]
-    mass: NDArray[np.float64]
-    infinite: float
-
-    def capped(self, cut: float) -> Losses:
-        """The same with every loss above `cut` raised to infinity (ii)."""
-        if self.level[-1] <= cut:
-            return self
-        kept = self.level <= cut
-        if not kept.any():
-            return Losses(np.zeros(1), np.zeros(1), 1.0)
-        return Losses(self.level[kept], self.mass[kept], (self.infinite + float(self.mass[~kept].sum())) * UP)
-
-
-@dataclass(frozen=True)
-class GridLosses:
-    """Masses on the losses index * gap (gap a power of two, so products are exact), and the infinite mass."""
-
-    index: NDArray[np.int64]
-    mass: NDArray[np.float64]
-    infinite: float
-    gap: float
-
-    @property
-    def levels(self) -> NDArray[np.float64]:
-        return np.asarray(self.index * self.gap, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -181,8 +149,8 @@ def moved_up(a: Numbers, least: Numbers, width: Numbers) -> Numbers:
     """The mass (a - e^l b)/(1 - e^{l-r}) of the upper end; all of a where l and r cannot be told apart (ii)."""
     if a.dtype == object:
         apart = np.array([bool(w > 0) for w in width], dtype=bool)
-        return np.where(apart, (a - least) / -np.expm1(-np.where(apart, width, arb(1))), a)
-    return np.where(width > 0, (a - least) / -np.expm1(-width), a)
+        return np.asarray(np.where(apart, (a - least) / -np.expm1(-np.where(apart, width, arb(1))), a))
+    return np.asarray(np.where(width > 0, (a - least) / -np.expm1(-width), a))
 
 
 def shifts(pair: LossPair, atoms: Atoms, like: Numbers) -> list[tuple[Any, Any]]:
@@ -194,7 +162,7 @@ def shifts(pair: LossPair, atoms: Atoms, like: Numbers) -> list[tuple[Any, Any]]
 
 def remembered(pair: LossPair, t: Numbers) -> Callable[[Any], Numbers]:
     """x -> P(noise > t - x) at all nodes; the shift 0, which both sides have, is computed once."""
-    exceeds = TAILS[pair.noise.family, t.dtype == object]
+    exceeds: Callable[[Numbers], Numbers] = TAILS[pair.noise.family, t.dtype == object]
     at_zero = np.asarray(exceeds(t))
     return lambda x: at_zero if x == 0 else np.asarray(exceeds(t - x))
 
@@ -211,7 +179,7 @@ def log_mixture(pair: LossPair, t: Numbers, atoms: Atoms, side: int) -> Numbers:
     top = np.max(logs, axis=0)
     large = top + np.log(sum(q * np.exp(e - top) for e, (_, q) in zip(logs, terms, strict=True)))
     small = np.log1p(sum(q * np.expm1(np.minimum(e, 1.0)) for e, (_, q) in zip(logs, terms, strict=True)))
-    return np.where(abs(top) < 1, small, large)
+    return np.asarray(np.where(abs(top) < 1, small, large))
 
 
 def laplace_tail(z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -288,20 +256,3 @@ def level_nodes(pair: LossPair, width: float, lost: float, cut: float, theta: fl
     keep = np.diff(nodes, append=np.inf) > 1e-6 * STEP  # nodes that all but coincide would divide 0 by 0
     keep[0] = keep[-1] = True
     return nodes[keep]
-
-
-def on_grid(losses: Losses, gap: float) -> GridLosses:
-    """Every level split between the two multiples of the gap around it (i); masses rounded up.
-
-    Level g*gap + r keeps expm1(gap - r)/expm1(gap) of its mass at g and moves expm1(-r)/expm1(-gap) to g+1. Levels
-    beyond what an index can hold are raised, to infinity above.
-    """
-    losses = losses.capped(2.0**50 * gap)
-    level = np.maximum(losses.level, -(2.0**50) * gap)
-    below = np.floor(level / gap)
-    r = np.clip(level - below * gap, 0.0, gap)
-    up = losses.mass * (np.expm1(-r) / np.expm1(-gap)) * UP
-    stay = losses.mass * (np.expm1(gap - r) / np.expm1(gap)) * UP
-    index, where = np.unique(np.concatenate([below, below + 1]).astype(np.int64), return_inverse=True)
-    mass = np.bincount(where, np.concatenate([stay, up])) * (1 + len(index) * 2.0**-52)
-    return GridLosses(index, np.asarray(mass, dtype=np.float64), losses.infinite, gap)
