@@ -68,10 +68,10 @@ def _on_grid(parts: Sequence[tuple[Fraction, Fraction]], norm: int, grid: int) -
             mass[first] += float(mass[:first].sum())
             mass, low = mass[first:last], low + first
     top = sum(shift for shift, _ in ordered)
-    return _dominating(mass, low, beyond, top, step, norm, len(parts))
+    return dominating_atoms(mass, low, beyond, top, step, norm, len(parts))
 
 
-def _dominating(
+def dominating_atoms(
     mass: NDArray[np.float64], low: int, beyond: float, top: int, step: Fraction, norm: int, features: int
 ) -> tuple[list[float], list[Fraction]]:
     """Atoms whose survival function is at least the true one.

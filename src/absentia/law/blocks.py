@@ -1,0 +1,117 @@
+"""Blocks of columns with independent masks: one reach law a block, or one such list for every latent class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from absentia.errors import InputError
+from absentia.exact import probability
+from absentia.law.blocks_total import Atoms, sum_of_laws
+from absentia.law.reachlaw import ReachLaw
+from absentia.theory.blocks import Block, IndependentBlocks
+from absentia.theory.bound import Bound
+from absentia.theory.latent import LatentClasses
+from absentia.theory.noise import BlackBox, Noise, Norm
+from absentia.theory.pair import Relation
+
+__all__ = ["Blocks"]
+
+NoiseOfBlocks = Noise | BlackBox | Sequence[Noise | BlackBox]
+"""One noise for all blocks, or one for each."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Reach laws of blocks whose masks are independent given the complete record (T9).
+
+    With `classes`, (probability, laws of the blocks) of every latent class, the masks are independent given the class
+    as well; the class has a public law. A class without laws shows nothing.
+
+    >>> Blocks([ReachLaw([0, 1], ["0.95", "0.05"])] * 100).full_reach(2)
+    10.0
+    """
+
+    blocks: tuple[ReachLaw, ...]
+    classes: tuple[tuple[Fraction, tuple[ReachLaw, ...]], ...]
+
+    def __init__(
+        self, blocks: Sequence[ReachLaw] = (), classes: Sequence[tuple[object, Sequence[ReachLaw]]] | None = None
+    ) -> None:
+        if bool(blocks) == bool(classes):
+            raise InputError("blocks", len(blocks), "one law for each block, or classes, not both")
+        given = tuple((probability(m, f"classes[{c}]"), tuple(laws)) for c, (m, laws) in enumerate(classes or ()))
+        if given and sum(m for m, _ in given) != 1:
+            raise InputError("classes", str(sum(m for m, _ in given)), "probabilities that sum to exactly 1")
+        if len({len(laws) for _, laws in given if laws}) > 1:
+            raise InputError(
+                "classes", [len(laws) for _, laws in given], "as many blocks in every class that shows any"
+            )
+        object.__setattr__(self, "blocks", tuple(blocks))
+        object.__setattr__(self, "classes", given)
+
+    @property
+    def every_law(self) -> tuple[ReachLaw, ...]:
+        """The laws of all blocks in all classes."""
+        return self.blocks + tuple(law for _, laws in self.classes for law in laws)
+
+    @property
+    def data_dependent(self) -> bool:
+        """Whether some block's mask may depend on values."""
+        return any(law.data_dependent for law in set(self.every_law))
+
+    def full_reach(self, norm: Norm) -> float:
+        """The reach of a row with nothing missing, all blocks stacked; rounded up."""
+        stacks = [self.blocks, *(laws for _, laws in self.classes)]
+        return max(_stacked([law.full_reach for law in laws], norm) for laws in stacks)
+
+    def total(self, norm: Norm) -> ReachLaw:
+        """The law of the reach of all blocks together (l1 adds, l2 adds squares), or one that dominates it."""
+        parts = [(m, laws) for m, laws in self.classes] or [(Fraction(1), self.blocks)]
+        atoms: dict[float, Fraction] = {}
+        for share, laws in parts:
+            for x, q in sum_of_laws(counted(laws), norm):
+                atoms[x] = atoms.get(x, Fraction(0)) + share * q
+        first = (self.every_law or (ReachLaw.point(0),))[0]
+        full = max(self.full_reach(norm), *atoms)
+        return ReachLaw(
+            list(atoms), list(atoms.values()), full, self.data_dependent, first.because, first.by, first.kind
+        )
+
+    def scaled(self, factor: object) -> Blocks:
+        """The blocks with every reach times a factor, rounded up."""
+        grown = {law: law.scaled(factor) for law in set(self.every_law)}
+        classes = [(m, [grown[law] for law in laws]) for m, laws in self.classes]
+        return Blocks([grown[law] for law in self.blocks], classes or None)
+
+    def bounds(self, noise: NoiseOfBlocks, relation: Relation = "substitute") -> tuple[Bound, ...]:
+        """T9 for these blocks: one noise for all of them, or one for each."""
+        if self.classes:
+            return (LatentClasses.of([(m, _with_noise(laws, noise)) for m, laws in self.classes], relation),)
+        return (IndependentBlocks.of(_with_noise(self.blocks, noise), relation),)
+
+    def to_dict(self) -> dict[str, object]:
+        if self.classes:
+            return {
+                "classes": [{"mass": str(m), "blocks": [law.to_dict() for law in laws]} for m, laws in self.classes]
+            }
+        return {"blocks": [law.to_dict() for law in self.blocks]}
+
+
+def counted(laws: Sequence[ReachLaw]) -> Mapping[Atoms, int]:
+    """Each different law's atoms with the number of blocks that have them."""
+    return Counter(law.atoms for law in laws)
+
+
+def _with_noise(laws: Sequence[ReachLaw], noise: NoiseOfBlocks) -> list[Block]:
+    if isinstance(noise, (Noise, BlackBox)):
+        return [(noise, law.atoms) for law in laws]
+    if laws and len(noise) != len(laws):
+        raise InputError("noise", len(noise), f"one noise, or one for each of the {len(laws)} blocks")
+    return [(each, law.atoms) for each, law in zip(noise, laws, strict=False)]
+
+
+def _stacked(reaches: Sequence[float], norm: Norm) -> float:
+    return ReachLaw.combined([[x] for x in reaches], [1], norm).max if reaches else 0.0
