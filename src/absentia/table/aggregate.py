@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 
 from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
+from absentia.table.encode import Encoder
 from absentia.table.kernel import Demand
-from absentia.table.masks import MaskCounts
+from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, with_absent
+from absentia.table.ratings import long_masks
 from absentia.table.scan import Total, Work, scan
-from absentia.table.source import open_source
+from absentia.table.source import is_spark, open_source
+from absentia.table.units import Encoded, bounded_total, encode_all, long_total
 
 __all__ = ["Aggregates", "aggregate", "profile_counts", "survey"]
 
@@ -62,14 +65,52 @@ def profile_counts(table: Any, schema: Schema) -> MaskCounts:
 def survey(
     table: Any, schema: Schema, statistics: Iterable[Statistic], profile: bool = True
 ) -> tuple[Aggregates, MaskCounts | None]:
-    """Aggregates and mask counts together, in one pass."""
-    work = Work(Demand(schema, tuple(dict.fromkeys(statistics))), profile)
+    """Aggregates and mask counts together, in one pass (two in long form with more than 1024 items)."""
+    wide = schema.long is None or (bool(schema.columns) and len(schema.columns) <= MAX_PAIR_COLUMNS)
+    work = Work(Demand(schema, tuple(dict.fromkeys(statistics))), profile and wide)
+    masks = None
+    if profile and not wide:
+        masks = _long_masks(table, schema)
+        if not work.demand.statistics:
+            return Aggregates(masks.rows, {}, {}), masks
+    total, dropped = _total(table, work)
+    if work.profile:
+        masks = with_absent(total.masks(dropped), schema.n if schema.long else None)
+    demand = work.demand
+    return Aggregates(total.rows, total.values(), {s: demand.unit(s) for s in demand.statistics}), masks
+
+
+def _total(table: Any, work: Work) -> tuple[Total, int]:
+    """The merged total of a table on any engine, and the rows that the rule for one person left out."""
+    schema = work.demand.schema
+    grouped = schema.unit is not None or schema.long is not None
+    if is_spark(table):
+        from absentia.table.spark import spark_source, spark_total
+
+        spark_source(table).require(Encoder(schema).columns if grouped else work.columns)
+        return spark_total(table, work)
     source = open_source(table)
-    source.require(list(schema.columns))
-    total = scan(source.streams(work.columns), work)
-    return _aggregates(total), total.masks() if profile else None
+    if not grouped:
+        source.require(list(schema.columns))
+        return scan(source.streams(work.columns), work), 0
+    with Encoded(Encoder(schema)) as encoded:
+        source.require(encoded.encoder.columns)
+        encode_all(source.streams(encoded.encoder.columns), encoded)
+        total, dropped = (long_total if schema.long else bounded_total)(encoded, replace(work, clean=True))
+        if work.profile and schema.long is None:
+            total.sums["unparsed"] += encoded.unparsed
+    return total, dropped
 
 
-def _aggregates(total: Total) -> Aggregates:
-    demand = total.work.demand
-    return Aggregates(total.rows, total.values(), {s: demand.unit(s) for s in demand.statistics})
+def _long_masks(table: Any, schema: Schema) -> MaskCounts:
+    encoder = Encoder(schema, ranked=bool(schema.unit_rule and schema.unit_rule.by))
+    if is_spark(table):
+        from absentia.table.spark import spark_long_masks, spark_source
+
+        spark_source(table).require(encoder.columns)
+        return spark_long_masks(table, Encoder(schema, text_units=True))
+    source = open_source(table)
+    source.require(encoder.columns)
+    with Encoded(encoder) as encoded:
+        encode_all(source.streams(encoder.columns), encoded)
+        return long_masks(encoded)

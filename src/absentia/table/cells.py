@@ -158,11 +158,33 @@ def _categories(array: pa.Array, column: Column) -> Cells:
     """Codes by way of the distinct values of the batch, each interpreted once."""
     if pt.is_null(array.type):
         return Cells(np.zeros(len(array), np.int32), np.zeros(len(array), bool))
+    if pt.is_integer(array.type) and (integers := _integer_codes(column)) is not None:
+        return _looked_up(array, *integers)
     encoded = array.dictionary_encode()
     lookup = _coder(column)
     table = np.array([lookup(v) for v in encoded.dictionary.to_pylist()] + [MISSING], np.int32)
     index = encoded.indices.fill_null(len(table) - 1).to_numpy()
     codes = table[index]
+    return Cells(codes, codes >= 0, int((codes == UNPARSED).sum()))
+
+
+@lru_cache(maxsize=64)
+def _integer_codes(column: Column) -> tuple[int, np.ndarray] | None:
+    """The code of every integer from the least to the greatest that means something; None when they are far apart."""
+    spelled = [number_of(_spelling(v)) for v in (*column.values, *column.missing, 0, 1)]
+    whole = [int(x) for x in spelled if x is not None and abs(x) < 2**52 and x.is_integer()]
+    low, high = min(whole), max(whole)
+    if high - low > 2**22:
+        return None
+    code = _coder(column)
+    return low, np.array([code(v) for v in range(low, high + 1)], np.int32)
+
+
+def _looked_up(array: pa.Array, low: int, table: np.ndarray) -> Cells:
+    values, seen = _buffer(array, array.type.to_pandas_dtype()), _valid(array)
+    inside = (values >= low) & (values <= low + len(table) - 1)
+    codes = np.where(inside, table[np.where(inside, values, low).astype(np.int64) - low], UNPARSED)
+    codes = np.where(seen, codes, MISSING).astype(np.int32)
     return Cells(codes, codes >= 0, int((codes == UNPARSED).sum()))
 
 

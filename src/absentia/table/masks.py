@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ class MaskCounts:
     - `patterns[i]` (one bool a column, True = observed) with `pattern_counts[i]`, most frequent first
     - `pairs[i, j]`: rows in which both columns are observed; None with more than 1024 columns and in long form
     - `unlisted`: rows whose pattern is not listed (more than 2^21 patterns, or long form)
-    - `dropped`: rows without a unit, beyond what one unit may have, or with an item outside the universe
+    - `dropped`: rows without a unit or beyond what one unit may have; in long form: entries that show nothing
     """
 
     columns: tuple[str, ...]
@@ -145,4 +145,20 @@ def counted(schema: Schema, total: Partial, patterns: Patterns, dropped: int) ->
         columns=names, rows=int(total["rows"][0]), observed=total["observed"], unparsed=total["unparsed"],
         per_row=total["per_row"], patterns=np.array(bits, dtype=bool).T, pattern_counts=table[:, -1],
         pairs=total.get("pairs"), unlisted=patterns.unlisted, dropped=dropped,
+    )  # fmt: skip
+
+
+def with_absent(masks: MaskCounts, n: int | None) -> MaskCounts:
+    """The counts with one fully missing row for each person up to the public n: a long table cannot show them."""
+    absent = max(0, (n or 0) - masks.rows)
+    if not absent:
+        return masks
+    per_row = masks.per_row.copy()
+    per_row[0] += absent
+    nothing = ~masks.patterns.any(axis=1) if masks.patterns.size else np.zeros(len(masks.patterns), bool)
+    counts = masks.pattern_counts + absent * nothing
+    listed = absent if nothing.any() else 0
+    return replace(
+        masks, rows=masks.rows + absent, per_row=per_row, pattern_counts=counts,
+        unlisted=masks.unlisted + absent - listed,
     )  # fmt: skip

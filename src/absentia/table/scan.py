@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +18,15 @@ from threadpoolctl import threadpool_limits
 from absentia.errors import AbsentiaError, InputError
 from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
-from absentia.table.cells import read, read_clean
+from absentia.table.cells import Cells, read, read_clean
 from absentia.table.kernel import BATCH, Demand, Partial, check_rows, observed, sums
 from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, Patterns, counted, mask_sums, mask_zero
 from absentia.table.source import Batches
 
-__all__ = ["Total", "Work", "scan"]
+__all__ = ["Total", "Work", "each", "scan"]
 
 WORKERS = 2
+State = TypeVar("State")
 ENGINES = ("polars", "pyarrow", "duckdb", "_duckdb", "pyspark", "py4j", "grpc", "narwhals")
 
 
@@ -50,11 +51,16 @@ class Work:
     def partial(self, batch: pa.RecordBatch) -> Partial:
         """The exact partial of one batch of at most `batch_rows` rows."""
         schema, cells = self.demand.schema, read_clean if self.clean else read
-        columns = {name: cells(batch.column(name), schema.columns[name]) for name in self.columns}
-        out = sums(self.demand, columns, batch.num_rows)
+        return self.of_cells(
+            {name: cells(batch.column(name), schema.columns[name]) for name in self.columns}, batch.num_rows
+        )
+
+    def of_cells(self, columns: Mapping[str, Cells], rows: int) -> Partial:
+        """The exact partial of columns whose cells have been read."""
+        out = sums(self.demand, columns, rows)
         names = self.columns if self.profile else self.demand.pair_counts
         if names:
-            O = observed(columns, names, batch.num_rows)  # noqa: E741
+            O = observed(columns, names, rows)  # noqa: E741
             out |= mask_sums(columns, names, O) if self.profile else {}
             out |= self._pairs(names, O)
         return out
@@ -119,37 +125,47 @@ class Total:
 
 
 def scan(streams: Iterator[Batches], work: Work) -> Total:
-    """The total over all streams. An interrupt stops the threads after their batch; nothing is left behind."""
+    """The total over all streams."""
+    totals = each(streams, [Total(work) for _ in range(WORKERS)], Total.read)
+    for other in totals[1:]:
+        totals[0].merge(other)
+    return totals[0]
+
+
+def each(
+    streams: Iterator[Batches], states: list[State], take: Callable[[State, pa.RecordBatch | pa.Table], None]
+) -> list[State]:
+    """Every batch taken by one of the states, each in its own thread.
+
+    An interrupt stops the threads after their batch; nothing is left behind.
+    """
     lock, stop, seen = threading.Lock(), threading.Event(), Rows()
 
-    def worker() -> Total:
-        total = Total(work)
+    def worker(state: State) -> None:
         while not stop.is_set():
             with lock:
                 stream = next(streams, None)
             if stream is None:
-                break
+                return
             for batch in stream:
-                total.read(batch)
+                take(state, batch)
                 seen.rows += batch.num_rows
                 if stop.is_set():
-                    break
-        return total
+                    return
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(WORKERS) as pool:
-        futures = [pool.submit(worker) for _ in range(WORKERS)]
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(len(states)) as pool:
+        futures = [pool.submit(worker, state) for state in states]
         try:
             watch(futures, seen)
-            totals = [future.result() for future in futures]
-        except AbsentiaError:
-            raise
+            for future in futures:
+                future.result()
         except Exception as e:
-            if type(e).__module__.split(".")[0] not in ENGINES:
+            if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
                 raise
             raise unreadable(e) from None  # an engine's message may quote cells
         finally:
             stop.set()
-    return totals[0].merge(totals[1])
+    return states
 
 
 def unreadable(e: Exception) -> InputError:

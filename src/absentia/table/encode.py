@@ -1,0 +1,141 @@
+"""Rows read once into clean columns beside the person, the order and the content that choose among a person's rows.
+
+The same encoded columns go to every engine that groups: what a row is worth never depends on the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.types as pt
+
+from absentia.planning.schema import Column, Schema, UnitRule
+from absentia.table.cells import Cells, clean_type, read
+
+__all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder"]
+
+UNIT, ITEM, ORDER, CONTENT, VALUE = "__unit", "__item", "__order", "__content", "__value"
+_LAST = np.int64(2**63 - 1)
+_DATES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """From raw batches to encoded ones: wide (person and every column of the schema) or long (user, item, value).
+
+    `ranked` adds what chooses among rows; `text_units` gives engines with fixed types every identifier as text.
+    """
+
+    schema: Schema
+    text_units: bool = False
+    ranked: bool = True
+
+    @cached_property
+    def types(self) -> dict[str, pa.DataType]:
+        """The encoded columns and their types, for engines that must know them (`text_units`)."""
+        long = self.schema.long
+        columns = {VALUE: long.value_column} if long else dict(self.schema.columns)
+        item = {} if long is None else {ITEM: pa.string() if self.item is None else pa.int32()}
+        head = {UNIT: pa.string(), **item, ORDER: pa.float64(), CONTENT: pa.int64()}
+        return head | {name: clean_type(column) for name, column in columns.items()}
+
+    @property
+    def rule(self) -> UnitRule:
+        return self.schema.unit_rule or UnitRule()
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The raw columns that are read."""
+        long, by = self.schema.long, [self.rule.by] if self.rule.by else []
+        named = [long.user, long.item, long.value] if long else [str(self.schema.unit), *self.schema.columns]
+        return tuple(dict.fromkeys(named + by))
+
+    @cached_property
+    def item(self) -> Column | None:
+        """The items of a long table as a category; None when only their number is declared."""
+        long = self.schema.long
+        return None if long is None or long.items is None else Column(long.item, "category", values=long.items)
+
+    def encoded(self, batch: pa.RecordBatch) -> tuple[pa.Table, np.ndarray]:
+        """The encoded rows, and how many cells of each clean column did not parse."""
+        long = self.schema.long
+        columns = {VALUE: long.value_column} if long else dict(self.schema.columns)
+        cells = {name: read(batch.column(column.name), column) for name, column in columns.items()}
+        arrays = {UNIT: self._key(batch.column(long.user if long else str(self.schema.unit)))}
+        if long:
+            arrays[ITEM] = self._items(batch.column(long.item))
+        if self.ranked:
+            arrays[ORDER] = pa.array(self._order(batch))
+            arrays[CONTENT] = pa.array(_content(list(cells.values())))
+        for name, cell in cells.items():
+            arrays[name] = pa.array(cell.values, clean_type(columns[name]), mask=~cell.seen)
+        return pa.table(arrays), np.array([cell.unparsed for cell in cells.values()], np.int64)
+
+    def _items(self, array: pa.Array) -> pa.Array:
+        if self.item is None:
+            return self._key(array)
+        cells = read(array, self.item)
+        return pa.array(np.where(cells.seen, cells.values, -1).astype(np.int32))
+
+    def _key(self, array: pa.Array) -> pa.Array:
+        """An identifier: integers as they are where the engine allows, else text; null when blank or a missing code."""
+        codes = [str(code).strip() for code in self.schema.missing]
+        if pt.is_integer(array.type) and array.type != pa.uint64() and not self.text_units:
+            series = pl.Series(array.cast(pa.int64()))
+            numbers = [int(code) for code in codes if code.lstrip("-").isdecimal() and abs(int(code)) < 2**63]
+            return _masked(series, series.is_in(numbers)) if numbers else series.to_arrow()
+        if pt.is_floating(array.type):
+            series = pl.Series(array)
+            whole = series.cast(pl.Int64, strict=False)
+            text = pl.select(pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String)))
+            series = text.to_series()
+        else:
+            series = pl.Series(array).cast(pl.String).str.strip_chars()
+        return _masked(series, (series == "") | series.is_in([*codes, "NaN"])).cast(pa.large_string())
+
+    def _order(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Smaller is preferred; a row without an order comes last."""
+        if self.rule.by is None:
+            return np.zeros(batch.num_rows)
+        order = _moment(batch.column(self.rule.by))
+        for code in self.schema.missing:
+            if not isinstance(code, str):
+                order[order == code] = np.nan
+        order = (-order if self.rule.keep == "last" else order) + 0.0
+        return np.where(np.isnan(order), np.inf, order)
+
+
+def _masked(series: pl.Series, blank: pl.Series) -> pa.Array:
+    return pl.select(pl.when(blank).then(None).otherwise(series)).to_series().to_arrow()
+
+
+def _moment(array: pa.Array) -> np.ndarray:
+    """Numbers as they are, dates and ISO texts as microseconds; NaN for everything else."""
+    series = pl.Series(array)
+    if series.dtype.is_temporal():
+        series = series.cast(pl.Datetime("us"), strict=False).cast(pl.Int64)
+    if series.dtype in (pl.String, pl.Categorical):
+        text = series.cast(pl.String).str.strip_chars()
+        dates = [text.str.to_datetime(f, strict=False, time_unit="us").cast(pl.Int64).cast(pl.Float64) for f in _DATES]
+        series = pl.select(pl.coalesce(text.cast(pl.Float64, strict=False), *dates)).to_series()
+    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+
+
+def _content(cells: Sequence[Cells]) -> np.ndarray:
+    """A 64-bit mix of a row's clean cells, the same on every engine; rows that show nothing come last."""
+    mix = np.zeros(len(cells[0].seen), np.uint64)
+    shown = np.zeros(len(mix), bool)
+    for cell in cells:
+        word = (cell.values.astype(np.float64) + 0.0).view(np.uint64)
+        mix ^= np.where(cell.seen, word, np.uint64(0x9E3779B97F4A7C15))
+        mix *= np.uint64(0xBF58476D1CE4E5B9)
+        mix ^= mix >> np.uint64(29)
+        mix *= np.uint64(0x94D049BB133111EB)
+        mix ^= mix >> np.uint64(32)
+        shown |= cell.seen
+    return np.asarray(np.where(shown, (mix >> np.uint64(2)).astype(np.int64), _LAST))

@@ -1,0 +1,102 @@
+"""Mask counts of a long table with many items, from sorted (user, item) keys: no row is ever made dense."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from absentia.planning.schema import Schema
+from absentia.table.encode import ITEM, UNIT, VALUE
+from absentia.table.masks import MaskCounts, with_absent
+from absentia.table.units import Encoded, kept
+
+__all__ = ["long_masks", "sparse_masks"]
+
+
+def long_masks(encoded: Encoded) -> MaskCounts:
+    """Observed items per user and users per item, each entry counted once after the rule for duplicates."""
+    schema, users, entries = encoded.encoder.schema, 0, 0
+    per_row: Counter[int] = Counter()
+    per_item: Counter[str] = Counter()
+    for frame in encoded.frames():
+        rows = frame
+        if encoded.encoder.rule.by is not None:
+            rows = kept(nw.from_native(frame.lazy()), [UNIT, ITEM], 1).to_native().collect()
+        users += rows.get_column(UNIT).drop_nulls().n_unique() if not _sorted(rows) else _runs(rows)
+        counts, items = _counts(rows, schema)
+        entries += sum(items.values())
+        sizes, times = np.unique(counts, return_counts=True)
+        per_row.update(dict(zip(sizes.tolist(), times.tolist(), strict=True)))
+        per_item.update(items)
+    return sparse_masks(schema, users, per_row, per_item, encoded.unparsed, encoded.rows - entries)
+
+
+def _sorted(rows: pl.DataFrame) -> bool:
+    units = rows.get_column(UNIT)
+    return units.null_count() == 0 and units.dtype == pl.Int64 and units.is_sorted()
+
+
+def _runs(rows: pl.DataFrame) -> int:
+    units = rows.get_column(UNIT).to_numpy()
+    return int(np.count_nonzero(units[1:] != units[:-1])) + 1 if len(units) else 0
+
+
+def _counts(rows: pl.DataFrame, schema: Schema) -> tuple[np.ndarray, dict[str, int]]:
+    """Items of each user who shows any, and users of each item."""
+    shown = rows.get_column(VALUE).is_not_null() & rows.get_column(UNIT).is_not_null()
+    items = rows.get_column(ITEM)
+    shown &= (items >= 0) if schema.columns else items.is_not_null()
+    if not shown.all():
+        rows = rows.filter(shown)
+    if not len(rows):
+        return np.zeros(0, np.int64), {}
+    user = _numbered(rows.get_column(UNIT))
+    names = [str(name) for name in schema.columns]
+    item = rows.get_column(ITEM)
+    if not names:
+        distinct = item.unique().sort()
+        names = [str(v) for v in distinct.to_list()]
+        item = item.rank("dense").cast(pl.Int64) - 1
+    shift = max(1, len(names) - 1).bit_length()
+    key = user << shift | item.to_numpy()
+    key.sort()
+    key = key[np.flatnonzero(np.diff(key, prepend=-1))]
+    per_item = np.bincount(key & ((1 << shift) - 1), minlength=len(names))
+    changes = np.flatnonzero(np.diff(key >> shift, prepend=-1, append=-1))
+    return np.diff(changes), dict(zip(names, per_item.tolist(), strict=True))
+
+
+def _numbered(units: pl.Series) -> np.ndarray:
+    """A small non-negative integer for each user."""
+    if units.dtype == pl.Int64:
+        low, high = units.min(), units.max()
+        if isinstance(low, int) and isinstance(high, int) and high - low < 2**32:
+            return units.to_numpy() - low
+    return units.rank("dense").cast(pl.Int64).to_numpy() - 1
+
+
+def sparse_masks(
+    schema: Schema,
+    users: int,
+    per_row: Counter[int],
+    per_item: Counter[str],
+    unparsed: np.ndarray,
+    dropped: int,
+) -> MaskCounts:
+    """The frozen value; without declared items the columns are the items found."""
+    long = schema.long
+    assert long is not None
+    names = tuple(schema.columns) or tuple(sorted(per_item))
+    histogram = np.zeros(long.n_items + 1, np.int64)
+    for size, times in per_row.items():
+        histogram[min(size, long.n_items)] += times
+    histogram[0] += users - histogram.sum()
+    masks = MaskCounts(
+        columns=names, rows=users, observed=np.array([per_item[name] for name in names], np.int64),
+        unparsed=np.atleast_1d(unparsed), per_row=histogram, patterns=np.zeros((0, len(names)), bool),
+        pattern_counts=np.zeros(0, np.int64), unlisted=users, dropped=dropped,
+    )  # fmt: skip
+    return with_absent(masks, schema.n)

@@ -1,0 +1,58 @@
+"""Spark in local mode against the local engines: bit-identical through mapInArrow, wide, by person and long."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from absentia.errors import InputError
+from absentia.table.aggregate import profile_counts, survey
+from test_table_engines import SCHEMAS, polars_frame, statistics, table
+from test_table_long import LONG, long_frame, long_statistics
+
+
+@pytest.fixture(scope="module")
+def spark():
+    pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = pyspark.sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "1g").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def agree(spark, folder: Path, names: list[str]) -> None:
+    frame = polars_frame(table())
+    pq.write_table(frame.to_arrow(), folder / "t.parquet")
+    data = spark.read.parquet(str(folder / "t.parquet")).repartition(3)
+    for name in names:
+        aggregates, masks = survey(data, SCHEMAS[name], statistics())
+        expected = survey(frame, SCHEMAS[name], statistics())
+        assert (aggregates, masks) == expected, name
+
+
+def test_spark_agrees_bit_for_bit(spark, tmp_path: Path) -> None:
+    agree(spark, tmp_path, ["rows"])
+
+
+def test_spark_errors_are_ours(spark) -> None:
+    with pytest.raises(InputError, match="E-COLUMN"):
+        profile_counts(spark.createDataFrame([(1,)], "a int"), SCHEMAS["rows"])
+
+
+@pytest.mark.campaign
+def test_spark_agrees_by_person(spark, tmp_path: Path) -> None:
+    agree(spark, tmp_path, ["first", "last", "two"])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", list(LONG))
+def test_spark_agrees_in_long_form(spark, tmp_path: Path, name: str) -> None:
+    pq.write_table(long_frame().to_arrow(), tmp_path / "t.parquet")
+    data, schema = spark.read.parquet(str(tmp_path / "t.parquet")).repartition(3), LONG[name]
+    assert survey(data, schema, long_statistics(schema)) == survey(long_frame(), schema, long_statistics(schema))
