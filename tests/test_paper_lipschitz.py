@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import sqrt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absentia.errors import InputError
@@ -29,6 +29,7 @@ def promised(L: tuple[Fraction, ...], x: list[Fraction], y: list[Fraction]) -> F
     return sum((a * abs(b - c) for a, b, c in zip(L, x, y, strict=True)), Fraction(0))
 
 
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 def test_linear_queries(data: st.DataObject, n: int, q: int, d: int) -> None:
     """(L) with a matrix of its own for every row; attained for one column at a time."""
@@ -48,6 +49,7 @@ def test_linear_queries(data: st.DataObject, n: int, q: int, d: int) -> None:
         assert L[j] == max(sum(abs(B[o][j]) for o in range(q)) for B in matrices)
 
 
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 3), st.integers(1, 4), st.fractions(Fraction(1, 4), 2, max_denominator=4))
 def test_second_moments(data: st.DataObject, n: int, d: int, B: Fraction) -> None:
     """(Q) on [-B, B]^d."""
@@ -57,6 +59,7 @@ def test_second_moments(data: st.DataObject, n: int, d: int, B: Fraction) -> Non
     assert l1(change) <= promised(second_moments(d, n, B).constants, z[0], other)
 
 
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 3), small, small)
 def test_closure_on_linear_queries(data: st.DataObject, d: int, a: Fraction, b: Fraction) -> None:
     """Combination, post-map (sum of absolute values: 1-Lipschitz in l1) and stack, by their worst row."""

@@ -95,7 +95,7 @@ def test_binned_laplace_is_exact_at_even_powers(a: int, b: int, power: int, u: F
 
 def test_draws_follow_the_exact_law() -> None:
     pipeline, data = bernoulli_rows(Fraction(2, 5)), ((1,), (-1,))
-    rng, size = random.Random(7), 20_000
+    rng, size = random.Random(7), 5_000
     drawn = Counter(pipeline.draw(data, rng) for _ in range(size))
     for output, mass in pipeline.law(data).items():
         assert abs(drawn[output] / size - mass) < 5 * (float(mass * (1 - mass)) / size) ** 0.5

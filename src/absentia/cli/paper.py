@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from absentia.auditing.paper_checks import Check, run
-from absentia.cli.paper_figures import draw
 from absentia.errors import AuditContradiction, InputError
 
 __all__ = ["check", "figures", "paper"]
@@ -21,6 +20,8 @@ def check() -> list[Check]:
 
 def figures(out_dir: str | Path) -> list[Path]:
     """The SVG files written to `out_dir`; the same bytes on every run."""
+    from absentia.cli.paper_figures import draw  # matplotlib takes long to import
+
     directory = Path(out_dir)
     if directory.exists() and not directory.is_dir():
         raise InputError("output", str(out_dir), "a directory")
