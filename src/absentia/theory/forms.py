@@ -106,7 +106,7 @@ class RenyiForms(SidedBound):
         check_relation(relation)
         self.assumptions = (
             "rows draw their forms independently of one another and of the data",
-            "a block not asked reveals nothing; every query uses its blocks within the declared reach",
+            "blocks move different coordinates of the output, each by at most its reach when seen, not at all otherwise",
             *(["entries missing on top of the design are missing row by row"] if design.residual else []),
             *(["along every path the squared reaches of a block sum to at most its own"] if design.adaptive else []),
             *(["an all-missing row acts like an absent one"] if relation == "add_remove" else []),

@@ -58,7 +58,8 @@ class KahaneForms(SidedBound):
         added = relation == "add_remove"
         self.assumptions = (
             "rows draw their forms independently of one another and of the data",
-            "each block is seen whole or not at all; nothing else is missing",
+            "blocks move different coordinates of the output, each always by the same step, at most its reach, when seen",
+            "nothing is missing on top of the design",
             "the queries are fixed in advance",
             *(["an all-missing row acts like an absent one"] if added else []),
         )
