@@ -5,6 +5,8 @@ The text of a refusal depends on public things only (plan, schema, law), never o
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 __all__ = ["AbsentiaError", "AuditContradiction", "BudgetRefused", "HazardRefused", "InputError", "LedgerDamaged"]
 
 
@@ -59,5 +61,5 @@ class AuditContradiction(AbsentiaError):
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, Fraction) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

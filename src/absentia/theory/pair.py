@@ -93,7 +93,9 @@ class KnownMask(BallBound):
     def log_delta(self, epsilon: float) -> float:
         shifts = np.array([self.stretch * float(x) / self.noise.size for x, _ in self.atoms])
         masses = np.array([float(q) for _, q in self.atoms])
-        logs = [m + s for m, s in zip(np.log(masses), map(_log_profile(self.noise.family, epsilon), shifts), strict=True)]
+        logs = [
+            m + s for m, s in zip(np.log(masses), map(_log_profile(self.noise.family, epsilon), shifts), strict=True)
+        ]
         return float(np.logaddexp.reduce(logs))
 
     def pure_ball(self) -> arb | None:

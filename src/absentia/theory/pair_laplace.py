@@ -32,6 +32,7 @@ class LaplacePair(BallBound):
     scale: float
     result: str
     assumptions: tuple[str, ...]
+    pure_result = "T3"
 
     @cached_property
     def _knots(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

@@ -1,0 +1,148 @@
+"""The smallest noise that keeps a promise, proved and rounded up; and what a black box may spend before masking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import overload
+
+from scipy.optimize import brentq
+
+from absentia.amplification import Structure, amplify
+from absentia.errors import HazardRefused, InputError
+from absentia.exact import exact, probability, round_down
+from absentia.theory.blackbox import inverse
+from absentia.theory.bound import Bound, log_of
+from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
+
+__all__ = ["calibrate", "calibrate_black_box", "noise_within"]
+
+FAMILIES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
+CLOSE = 1e-10
+"""Relative width at which a search for a scale stops, on the safe side."""
+
+
+def calibrate(
+    family: str | type[Laplace] | type[Gaussian],
+    law: Structure,
+    *,
+    epsilon: object,
+    delta: object = "0",
+    relation: str = "substitute",
+    sensitivity: object = None,
+    without_missingness: bool = False,
+) -> Laplace | Gaussian:
+    """The least noise whose certified guarantee is (epsilon, delta), rounded up, at most 1e-9 above the optimum.
+
+    `without_missingness` calibrates the companion figure instead: the noise that needs no assumption.
+
+    >>> from absentia.law.reachlaw import ReachLaw
+    >>> calibrate("laplace", ReachLaw.point(1), epsilon="2")
+    Laplace(scale=1.0)
+    """
+    make = FAMILIES.get(family.lower()) if isinstance(family, str) else family
+    if make not in (Laplace, Gaussian):
+        raise InputError("family", family, "laplace or gaussian")
+    e, d = exact(epsilon, "epsilon"), exact(delta, "delta")
+    probability(d, "delta")
+    if e < 0:
+        raise InputError("epsilon", epsilon, "a number >= 0")
+    if d == 0 and make is Gaussian:
+        raise InputError("delta", delta, "a number > 0: Gaussian noise gives no pure guarantee")
+
+    def bounds(scale: float) -> tuple[Bound, ...]:
+        g = amplify(make(scale), law, relation=relation, sensitivity=sensitivity)
+        return (g.without_missingness if without_missingness else g).bounds
+
+    unit = _unit(law, make)
+    if unit == 0:
+        raise InputError("law", law, "a law with a positive reach: this query never moves")
+    count = len(bounds(unit))
+    found = [_smallest_scale(lambda s, k=k: bounds(s)[k], e, d, unit) for k in range(count)]
+    best = min((s for s in found if s is not None), default=None)
+    if best is None:
+        raise HazardRefused(
+            "H1",
+            f"No {make.family} noise was found for epsilon {epsilon}, delta {delta}.",
+            "The promise must be reachable by one of the results that apply.",
+            "Ask for a larger epsilon or delta.",
+        )
+    return make(best)
+
+
+def _unit(law: Structure, make: type[Noise]) -> float:
+    full = law.full_reach
+    return full if isinstance(full, float) else full(make.norm)
+
+
+def _smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fraction, unit: float) -> float | None:
+    """The smallest scale at which this bound proves the promise; None when it never does."""
+
+    def excess(scale: float, certified: bool) -> float:
+        """Above 0 while the promise is broken; smooth in ln scale."""
+        if delta == 0:
+            value, wanted = bound(scale).epsilon(delta, certified=certified), epsilon
+        else:
+            value, wanted = bound(scale).delta(epsilon, certified=certified), delta
+        gap = math.log(max(min(value, 1e300), 5e-324)) - log_of(wanted)
+        met = value < math.inf and Fraction(value) <= wanted
+        return min(gap, -1e-300) if met else max(gap, 1e-300)
+
+    rough = _bracketed(lambda s: excess(s, False), unit, 1e-6)
+    return None if rough is None else _bracketed(lambda s: excess(s, True), rough, CLOSE, rough * 1e-6)
+
+
+def _bracketed(excess: Callable[[float], float], start: float, close: float, step: float = 0.0) -> float | None:
+    """The upper end of a bracket of that relative width around the sign change of a falling function."""
+    grow = 1 + step / start if step else 4.0
+    low, high = start / grow, start
+    for _ in range(60):
+        if excess(high) <= 0:
+            break
+        low, high, grow = high, high * grow, min(grow**2, 16.0)
+    else:
+        return None
+    grow = 1 + step / start if step else 4.0
+    while excess(low) <= 0:
+        low, high, grow = low / grow, low, min(grow**2, 16.0)
+        if low < 1e-300:
+            return high
+    root = float(brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=close / 4, rtol=1e-15))
+    scale, bump = math.exp(root), close / 4
+    while excess(scale) > 0:
+        scale, bump = scale * (1 + bump), 2 * bump
+    return scale
+
+
+def calibrate_black_box(p_star: object, *, epsilon: object, delta: object = "0") -> BlackBox:
+    """The loosest black box that T1 amplifies to (epsilon, delta): ln(1 + (e^epsilon - 1)/p), delta/p; rounded down.
+
+    >>> calibrate_black_box("1/2", epsilon="1").epsilon
+    Fraction(6709824108839041, 4503599627370496)
+    """
+    p, d = probability(exact(p_star, "p_star"), "p_star"), exact(delta, "delta")
+    if p == 0:
+        raise InputError(
+            "p_star", p_star, "a number in (0, 1]: with p_star = 0 nothing is ever released about a record"
+        )
+    probability(d, "delta")
+    return BlackBox(Fraction(inverse(exact(epsilon, "epsilon"), p)), Fraction(round_down(min(d / p, Fraction(1)))))
+
+
+@overload
+def noise_within(family: type[Laplace], error: object, confidence: object) -> Laplace: ...
+@overload
+def noise_within(family: type[Gaussian], error: object, confidence: object) -> Gaussian: ...
+def noise_within(family: type[Laplace] | type[Gaussian], error: object, confidence: object) -> Laplace | Gaussian:
+    """The most noise that stays within +-error with that confidence: what a wanted accuracy allows to spend."""
+    from scipy.special import ndtri
+
+    half, level = float(exact(error, "error")), float(exact(confidence, "confidence"))
+    if half <= 0:
+        raise InputError("error", error, "a number > 0")
+    if not 0 < level < 1:
+        raise InputError("confidence", confidence, "a number in (0, 1)")
+    if family is Laplace:
+        return Laplace(half / -math.log1p(-level))
+    return Gaussian(half / float(ndtri((1 + level) / 2)))

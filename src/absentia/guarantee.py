@@ -1,0 +1,206 @@
+"""A guarantee: the proved curve delta(epsilon), its two companions, and where every figure came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from absentia.errors import HazardRefused, InputError
+from absentia.exact import number, probability
+from absentia.theory.bound import Bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Figure", "Guarantee"]
+
+REFERENCE = Fraction(1, 10**6)
+"""The delta at which `result` names the result that answers when several apply."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One point of a guarantee: (epsilon, delta)-DP, the result it came from and what that result assumes."""
+
+    epsilon: float
+    delta: float
+    result: str
+    assumptions: tuple[str, ...]
+    certified: bool = True
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "epsilon": finite(self.epsilon),
+            "delta": self.delta,
+            "result": self.result,
+            "assumptions": list(self.assumptions),
+            "certified": self.certified,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantee:
+    """The point-wise smallest of several proved curves.
+
+    `without_missingness`: the same release if nothing were missing, or if the law is wrong. `if_mask_known`: against
+    an observer who knows which entries of the record were observed. An amplified guarantee is final: releases on
+    the same data are composed before amplification (T7), never after.
+    """
+
+    bounds: tuple[Bound, ...]
+    relation: str
+    subject: str
+    companion_without: Guarantee | None = None
+    companion_known: Guarantee | None = None
+    caveats: tuple[str, ...] = ()
+    pieces: tuple[Any, ...] = field(default=(), repr=False)
+    """The (noise, atoms) pairs behind an amplified additive release: what fresh masks compose."""
+
+    @property
+    def without_missingness(self) -> Guarantee:
+        """The figure that needs no assumption about missing entries."""
+        return self if self.companion_without is None else self.companion_without
+
+    @property
+    def if_mask_known(self) -> Guarantee:
+        """The figure against somebody who knows the record's mask."""
+        return self if self.companion_known is None else self.companion_known
+
+    @property
+    def amplified(self) -> bool:
+        return self.companion_without is not None
+
+    def epsilon(self, delta: object, *, certified: bool = True) -> float:
+        """The smallest proved epsilon at delta, rounded up; inf when no result gives one."""
+        return self.answer(delta=delta, certified=certified).epsilon
+
+    def delta(self, epsilon: object, *, certified: bool = True) -> float:
+        """The smallest proved delta at epsilon, rounded up."""
+        return self.answer(epsilon=epsilon, certified=certified).delta
+
+    def answer(self, *, delta: object = None, epsilon: object = None, certified: bool = True) -> Figure:
+        """The figure at a delta or at an epsilon, with its result and assumptions."""
+        if (delta is None) == (epsilon is None):
+            raise InputError("answer", (delta, epsilon), "exactly one of delta and epsilon")
+        if delta is not None:
+            d = probability(delta, "delta")
+            value, bound = self._smallest(lambda b, sure: b.epsilon(d, certified=sure), certified)
+            return self._figure(value, float(d), bound, d == 0, certified)
+        e = number(epsilon, "epsilon")
+        if e < 0:
+            raise InputError("epsilon", epsilon, "a number >= 0")
+        value, bound = self._smallest(lambda b, sure: b.delta(e, certified=sure), certified)
+        return self._figure(float(e), value, bound, value == 0, certified)
+
+    def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
+        result = getattr(bound, "pure_result", None) if pure else None
+        assumptions = tuple(dict.fromkeys((*bound.assumptions, *self.caveats)))
+        return Figure(epsilon, delta, result or bound.result, assumptions, certified)
+
+    def _smallest(self, value: Any, certified: bool) -> tuple[float, Bound]:
+        """The smallest answer; only bounds that a float search puts within 1e-3 of the best are proved."""
+        if len(self.bounds) == 1:
+            return value(self.bounds[0], certified), self.bounds[0]
+        guesses = [(value(b, False), b) for b in self.bounds]
+        if not certified:
+            return min(guesses, key=lambda pair: pair[0])
+        best = min(guess for guess, _ in guesses)
+        near = [b for guess, b in guesses if guess <= best * 1.001 or not math.isfinite(best)]
+        return min(((value(b, True), b) for b in near), key=lambda pair: pair[0])
+
+    @property
+    def result(self) -> str:
+        """The result that answers (at delta = 1e-6 where several apply); every figure names its own."""
+        if len(self.bounds) == 1:
+            return self.bounds[0].result
+        return self._smallest(lambda b, sure: b.epsilon(REFERENCE, certified=sure), False)[1].result
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Everything that the results behind this guarantee assume, each once."""
+        return tuple(dict.fromkeys([*(a for b in self.bounds for a in b.assumptions), *self.caveats]))
+
+    # -- other readings of the same curve ----------------------------------------------------------------------
+
+    def curve(self, epsilons: Iterable[object], *, certified: bool = False) -> list[tuple[float, float]]:
+        """(epsilon, delta) at every epsilon asked; a search for plots unless `certified`."""
+        return [(float(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
+
+    def tradeoff(self, alpha: object, *, certified: bool = True) -> float:
+        """A proved lower bound of f(alpha), the smallest type II error of any test at level alpha (f-DP).
+
+        The largest of 1 - delta - e^eps alpha and e^-eps (1 - delta - alpha) over a grid of points of the curve,
+        rounded down; each point gives a valid bound.
+        """
+        from absentia.readings import tradeoff
+
+        return tradeoff(self, probability(alpha, "alpha"), certified)
+
+    def renyi(self, order: object) -> float:
+        """A proved upper bound of the Renyi divergence of that order between neighbours."""
+        from absentia.readings import renyi
+
+        return renyi(self, number(order, "order"))
+
+    def plot(self, ax: Axes | None = None, largest: float | None = None) -> Axes:
+        """The curve with its two companions on a matplotlib axis."""
+        from absentia.readings import plot
+
+        return plot(self, ax, largest)
+
+    # -- what must not be done ---------------------------------------------------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a guarantee is a curve, neither true nor false: ask .epsilon(delta) or .delta(epsilon)")
+
+    def __add__(self, other: object) -> NoReturn:
+        refuse_sum(self, other)
+
+    __radd__ = __add__
+
+    def to_dict(self, delta: object) -> dict[str, object]:
+        """The three figures at one delta, JSON-ready, with result and assumptions."""
+        return {
+            **self.answer(delta=delta).to_dict(),
+            "relation": self.relation,
+            "subject": self.subject,
+            "without_missingness": self.without_missingness.answer(delta=delta).to_dict(),
+            "if_mask_known": self.if_mask_known.answer(delta=delta).to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return f"Guarantee({self.subject}; {self.result}; {self.relation})"
+
+    def _repr_html_(self) -> str:
+        from absentia.readings import as_html
+
+        return as_html(self)
+
+
+def refuse_sum(one: Guarantee, other: object) -> NoReturn:
+    """Amplified guarantees of one dataset must not be added; the refusal shows by how much it would be wrong."""
+    numbers = ""
+    if isinstance(other, Guarantee):
+        a, b = (g.epsilon(REFERENCE, certified=False) for g in (one, other))
+        without = [g.without_missingness.epsilon(REFERENCE, certified=False) for g in (one, other)]
+        numbers = (
+            f" Here the sum would claim epsilon {a + b:.4g} at delta 2e-6; without missingness the two cost up to"
+            f" {sum(without):.4g}."
+        )
+    raise HazardRefused(
+        "H19",
+        "Two guarantees of releases were to be added." + numbers,
+        "Releases on one dataset share one mask, so what the first reveals about the mask weakens the second: two"
+        " randomised responses with e^epsilon = 2 and p* = 1/10 have ratio 13/10, their sum claims 121/100; ten have"
+        " 103.3 against a claimed 2.59 (T7).",
+        "Compose the mechanisms first and amplify once: absentia.together(...). Where the masks were drawn afresh for"
+        " each release, absentia.fresh_masks(...) composes.",
+    )
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity: None stands for 'no finite value'."""
+    return value if math.isfinite(value) else None
