@@ -15,13 +15,12 @@ from absentia.theory.paper_fwl import (
     relaxed_laplace,
     sensitivity,
 )
-from absentia.theory.paper_mar import MnarPoint, Promise, mar, mnar_curve, mnar_delta, mnar_pair
+from absentia.theory.paper_mar import MnarPoint, mar, mnar_curve, mnar_delta, mnar_pair
 
 __all__ = [
     "GaussianRelease",
     "LaplaceRelease",
     "MnarPoint",
-    "Promise",
     "corollary",
     "entries_observed",
     "gaussian",

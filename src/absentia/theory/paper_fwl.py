@@ -15,8 +15,10 @@ from flint import arb
 
 from absentia.errors import InputError
 from absentia.exact import ball, number, precision, probability, round_up
+from absentia.theory.blackbox import EpsilonDelta
 from absentia.theory.bound import proved_above
-from absentia.theory.paper_mar import Number, Promise, amplified_up, at_least_zero
+from absentia.theory.channel import nonnegative
+from absentia.theory.paper_mar import Number, amplified_up
 
 __all__ = [
     "GaussianRelease",
@@ -123,7 +125,7 @@ def corollary(epsilon: Number, p_star: Number, rho: Number) -> float:
     >>> corollary(1, "0.5", "0.5")
     0.42957045711476133
     """
-    e, p, share = at_least_zero(epsilon, "epsilon"), probability(p_star, "p_star"), _share(rho)
+    e, p, share = nonnegative(epsilon, "epsilon"), probability(p_star, "p_star"), _share(rho)
     if e > 1:
         raise InputError("epsilon", epsilon, "[0, 1] for the corollary of P6 and P7")
     linear = proved_above(lambda: arb(1).expm1() * ball(p * share * e))
@@ -132,7 +134,7 @@ def corollary(epsilon: Number, p_star: Number, rho: Number) -> float:
 
 def relaxed_laplace(
     epsilon: Number, p_star: Number, constants: Sequence[Number], k: int, eta: Number, r: Number = 0
-) -> Promise:
+) -> EpsilonDelta:
     """(ln(1 + (p*-r)/(1-r) (e^{et} - 1)), eta) with r <= eta, rounded up (P8, Laplace).
 
     r is the probability that the differing row shows something while *some* row of the dataset shows more than k
@@ -156,7 +158,7 @@ def relaxed_gaussian(
     eta: Number,
     r: Number = 0,
     c: Number | None = None,
-) -> Promise:
+) -> EpsilonDelta:
     """(ln(1 + (p*-r)/(1-r) (e^{et} - 1)), eta + p* delta) with r <= eta, rounded up (P8, Gaussian).
 
     Assumptions: those of `relaxed_laplace` and of `gaussian`. T6 is the sound row-level form.
@@ -171,7 +173,7 @@ def relaxed_gaussian(
 
 def _relaxed(
     e: Fraction, d: Fraction, p_star: Number, constants: Sequence[Number], k: int, eta: Number, r: Number
-) -> Promise:
+) -> EpsilonDelta:
     p, eta, r, (C, tilde) = (
         probability(p_star, "p_star"),
         probability(eta, "eta"),
@@ -180,7 +182,7 @@ def _relaxed(
     )
     if not (0 <= r <= min(eta, p) and r < 1):
         raise InputError("r", r, "0 <= r <= min(eta, p_star), r < 1")
-    return Promise(amplified_up(tilde / C * e, (p - r) / (1 - r)), round_up(eta + p * d))
+    return EpsilonDelta(amplified_up(tilde / C * e, (p - r) / (1 - r)), round_up(eta + p * d))
 
 
 def _classical(epsilon: Number, d: Fraction, c: Number | None) -> tuple[Fraction, Fraction]:
@@ -225,7 +227,7 @@ def _sensitivity(constants: list[Fraction], k: int | None) -> Fraction:
 def _constants(constants: Sequence[Number]) -> list[Fraction]:
     if isinstance(constants, str) or not len(constants):
         raise InputError("constants", constants, "a list with one constant a column")
-    return [at_least_zero(L, f"constants[{j}]") for j, L in enumerate(constants)]
+    return [nonnegative(L, f"constants[{j}]") for j, L in enumerate(constants)]
 
 
 def _above_zero(epsilon: Number) -> Fraction:

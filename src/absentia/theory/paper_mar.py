@@ -12,20 +12,15 @@ from typing import NamedTuple
 from flint import arb
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, number, precision, probability, round_up
+from absentia.exact import above, ball, precision, probability, round_up
+from absentia.theory.blackbox import EpsilonDelta
 from absentia.theory.bound import proved_above
+from absentia.theory.channel import nonnegative
 
-__all__ = ["MnarPoint", "Promise", "amplified_up", "at_least_zero", "mar", "mnar_curve", "mnar_delta", "mnar_pair"]
+__all__ = ["MnarPoint", "amplified_up", "mar", "mnar_curve", "mnar_delta", "mnar_pair"]
 
 Number = int | str | float | Fraction
 """A float stands for its exact binary value."""
-
-
-class Promise(NamedTuple):
-    """(epsilon, delta)-DP, both rounded up."""
-
-    epsilon: float
-    delta: float
 
 
 class MnarPoint(NamedTuple):
@@ -36,7 +31,7 @@ class MnarPoint(NamedTuple):
     delta: float
 
 
-def mar(epsilon: Number, delta: Number, p_star: Number) -> Promise:
+def mar(epsilon: Number, delta: Number, p_star: Number) -> EpsilonDelta:
     """(ln(1 + p*(e^eps - 1)), p* delta), rounded up (P2).
 
     Assumptions: MCAR or MAR; rows draw their masks independently; the base mechanism is (eps, delta)-DP on masked
@@ -45,11 +40,11 @@ def mar(epsilon: Number, delta: Number, p_star: Number) -> Promise:
     >>> mar(1, 0, "0.5").epsilon
     0.6201145069582776
     """
-    e, d, p = at_least_zero(epsilon, "epsilon"), probability(delta, "delta"), probability(p_star, "p_star")
-    return Promise(amplified_up(e, p), round_up(p * d))
+    e, d, p = nonnegative(epsilon, "epsilon"), probability(delta, "delta"), probability(p_star, "p_star")
+    return EpsilonDelta(amplified_up(e, p), round_up(p * d))
 
 
-def mnar_pair(epsilon: Number, delta: Number, p: Number, p_prime: Number, lam: Number) -> Promise:
+def mnar_pair(epsilon: Number, delta: Number, p: Number, p_prime: Number, lam: Number) -> EpsilonDelta:
     """The point lam of P1's curve for two records that show something with probabilities p and p', rounded up.
 
     e1 = ln(1+p(e^eps-1)), d1 = p delta + e^{e1} |p-p'|; the point is (ln(lam e^eps + (1-lam) e^{e1}),
@@ -58,12 +53,12 @@ def mnar_pair(epsilon: Number, delta: Number, p: Number, p_prime: Number, lam: N
     Assumptions: rows draw their masks independently; any missingness. T1 is never worse and has no |p-p'| term.
 
     >>> mnar_pair(1, 0, "0.5", "0.5", 0)
-    Promise(epsilon=0.6201145069582776, delta=0.0)
+    EpsilonDelta(epsilon=0.6201145069582776, delta=0.0)
     """
-    e, d = at_least_zero(epsilon, "epsilon"), probability(delta, "delta")
+    e, d = nonnegative(epsilon, "epsilon"), probability(delta, "delta")
     p, p_prime, lam = probability(p, "p"), probability(p_prime, "p_prime"), probability(lam, "lam")
     mixed = lam + (1 - lam) * p  # lam e^eps + (1-lam) e^{e1} = 1 + mixed (e^eps - 1)
-    return Promise(amplified_up(e, mixed), _mnar_delta_up(e, d, p, p_prime, lam))
+    return EpsilonDelta(amplified_up(e, mixed), _mnar_delta_up(e, d, p, p_prime, lam))
 
 
 def mnar_curve(
@@ -109,8 +104,8 @@ def mnar_delta(
     >>> round(mnar_delta(1, 0, "0.7", p_max="0.3", p_min="0.2"), 5)
     0.08877
     """
-    e, d = at_least_zero(epsilon, "epsilon"), probability(delta, "delta")
-    target = at_least_zero(epsilon_out, "epsilon_out")
+    e, d = nonnegative(epsilon, "epsilon"), probability(delta, "delta")
+    target = nonnegative(epsilon_out, "epsilon_out")
     return max(_mnar_delta_at(e, d, p, q, target) for p, q in _pairs(pairs, p_max, p_min))
 
 
@@ -119,14 +114,6 @@ def amplified_up(epsilon: Fraction, p: Fraction) -> float:
     if p == 0 or epsilon == 0:
         return 0.0
     return min(round_up(epsilon), proved_above(lambda: _amplified(ball(epsilon), ball(p))))
-
-
-def at_least_zero(value: object, field: str) -> Fraction:
-    """The exact rational behind `value`, which must not be negative."""
-    q = number(value, field)
-    if q < 0:
-        raise InputError(field, value, "a number of at least 0")
-    return q
 
 
 def _amplified(epsilon: arb, p: arb) -> arb:
