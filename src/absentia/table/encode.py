@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from absentia.planning.schema import Column, Schema, UnitRule
-from absentia.table.cells import Cells, clean_type, read
+from absentia.table.cells import Cells, clean_type, number_of, read
 
 __all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder"]
 
@@ -83,35 +83,29 @@ class Encoder:
         return pa.array(np.where(cells.seen, cells.values, -1).astype(np.int32))
 
     def _key(self, array: pa.Array) -> pa.Array:
-        """An identifier: integers as they are where the engine allows, else text; null when blank or a missing code."""
-        codes = [str(code).strip() for code in self.schema.missing]
+        """An identifier: integers as they are where the engine allows, else text.
+
+        Null when blank, NaN or a code such as "NA"; a code that is a number is not applied, person 99 is a person.
+        """
         if pt.is_integer(array.type) and array.type != pa.uint64() and not self.text_units:
-            series = pl.Series(array.cast(pa.int64()))
-            numbers = [int(code) for code in codes if code.lstrip("-").isdecimal() and abs(int(code)) < 2**63]
-            return _masked(series, series.is_in(numbers)) if numbers else series.to_arrow()
+            return array.cast(pa.int64())
+        series = pl.Series(array)
         if pt.is_floating(array.type):
-            series = pl.Series(array)
             whole = series.cast(pl.Int64, strict=False)
-            text = pl.select(pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String)))
-            series = text.to_series()
-        else:
-            series = pl.Series(array).cast(pl.String).str.strip_chars()
-        return _masked(series, (series == "") | series.is_in([*codes, "NaN"])).cast(pa.large_string())
+            text = pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))
+            series = pl.select(text).to_series()
+        series = series.cast(pl.String).str.strip_chars()
+        codes = [code.strip() for code in self.schema.missing if isinstance(code, str) and number_of(code) is None]
+        blank = (series == "") | series.is_in([*codes, "NaN"])
+        return pl.select(pl.when(~blank).then(series)).to_series().to_arrow().cast(pa.large_string())
 
     def _order(self, batch: pa.RecordBatch) -> np.ndarray:
         """Smaller is preferred; a row without an order comes last."""
         if self.rule.by is None:
             return np.zeros(batch.num_rows)
         order = _moment(batch.column(self.rule.by))
-        for code in self.schema.missing:
-            if not isinstance(code, str):
-                order[order == code] = np.nan
         order = (-order if self.rule.keep == "last" else order) + 0.0
         return np.where(np.isnan(order), np.inf, order)
-
-
-def _masked(series: pl.Series, blank: pl.Series) -> pa.Array:
-    return pl.select(pl.when(blank).then(None).otherwise(series)).to_series().to_arrow()
 
 
 def _moment(array: pa.Array) -> np.ndarray:
@@ -123,7 +117,7 @@ def _moment(array: pa.Array) -> np.ndarray:
         text = series.cast(pl.String).str.strip_chars()
         dates = [text.str.to_datetime(f, strict=False, time_unit="us").cast(pl.Int64).cast(pl.Float64) for f in _DATES]
         series = pl.select(pl.coalesce(text.cast(pl.Float64, strict=False), *dates)).to_series()
-    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
 
 def _content(cells: Sequence[Cells]) -> np.ndarray:

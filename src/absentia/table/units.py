@@ -65,7 +65,8 @@ class Encoded:
             if self._held:
                 yield pl.concat(self._held)
             return
-        self._spill()
+        if self._held:
+            self._spill()
         for i in range(BUCKETS):
             files = sorted(Path(self._folder.name).glob(f"{i}-*.arrow"))
             if files:
