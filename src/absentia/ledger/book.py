@@ -261,5 +261,5 @@ def _now() -> str:
 def _time_after(last: Row) -> str:
     now = _now()
     if now < last.time:
-        warnings.warn(f"the clock stands before row {last.sequence} ({last.time})", ClockWarning, stacklevel=5)
+        warnings.warn(f"the clock stands before row {last.sequence} ({last.time})", ClockWarning, stacklevel=3)
     return now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,7 +80,7 @@ def make_durable(db: sqlite3.Connection) -> None:
 @contextmanager
 def writing(db: sqlite3.Connection) -> Iterator[None]:
     """One transaction that sees no other writer; committed and synced when the block ends, else undone."""
-    db.execute("BEGIN IMMEDIATE")
+    _begin(db)
     try:
         yield
         db.execute("COMMIT")
@@ -88,6 +89,22 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
         raise
+
+
+def _begin(db: sqlite3.Connection) -> None:
+    """The write lock. SQLite waits in steps that grow to 100 ms; many short charges pass sooner if asked often."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    db.execute("PRAGMA busy_timeout = 3")
+    try:
+        while True:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
 
 
 def insert(db: sqlite3.Connection, row: Row) -> None:
