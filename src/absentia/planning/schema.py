@@ -167,5 +167,6 @@ def skeleton(header: Sequence[str]) -> str:
         '# kind = "number" needs bounds = [low, high]; "category" needs values = [...]; "boolean" needs nothing.',
     ]
     for name in header:
-        lines += ["", f"[columns.{json.dumps(name, ensure_ascii=False)}]", "kind = ", "bounds = "]
+        key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines += ["", f"[columns.{key}]", "kind = ", "bounds = "]
     return "\n".join(lines) + "\n"
