@@ -15,7 +15,7 @@ __all__ = ["Atoms", "sum_of_laws"]
 Atoms = tuple[tuple[float, Fraction], ...]
 
 FINEST = 2**20  # steps of a lattice that is still used as it is
-STEPS, STEPS_A_BLOCK = 4096, 100  # otherwise: steps of the grid at least, and for every block
+STEPS, STEPS_A_BLOCK = 4096, 25  # otherwise: steps of the grid at least, and for every block
 
 
 def sum_of_laws(laws: Mapping[Atoms, int], norm: int) -> Iterator[tuple[float, Fraction]]:
