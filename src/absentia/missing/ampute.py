@@ -36,20 +36,21 @@ def masked(process: Process, frame: Any, seed: int) -> Any:
     """The frame with the entries of the process's columns made missing, from this seed."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed", seed, "an int >= 0")
-    columns = [str(name) for name in getattr(frame, "columns", ())]
+    engine = type(frame).__module__.partition(".")[0]
+    if engine not in ("polars", "pandas") or type(frame).__name__ != "DataFrame":
+        raise InputError("frame", type(frame).__name__, "a Polars or pandas DataFrame")
+    columns = [str(name) for name in frame.columns]
     subset_of(columns, process.columns, "frame.columns")
     records = {name: _record(frame, name, process) for name in sorted(process.reads)}
     seen = process.draw(len(frame), np.random.default_rng(seed), records)
-    if type(frame).__module__.startswith("polars"):
-        import polars as pl
-
-        shown = {name: pl.Series(values=seen[:, j]) for j, name in enumerate(process.columns)}
-        return frame.with_columns(
-            [pl.when(pl.lit(keep)).then(pl.col(name)).otherwise(None).alias(name) for name, keep in shown.items()]
-        )
-    if type(frame).__module__.startswith("pandas"):
+    if engine == "pandas":
         return frame.assign(**{name: frame[name].where(seen[:, j]) for j, name in enumerate(process.columns)})
-    raise InputError("frame", type(frame).__name__, "a Polars or pandas DataFrame")
+    import polars as pl
+
+    keep = {name: pl.lit(pl.Series(values=seen[:, j])) for j, name in enumerate(process.columns)}
+    return frame.with_columns(
+        [pl.when(shown).then(pl.col(name)).otherwise(None).alias(name) for name, shown in keep.items()]
+    )
 
 
 def _record(frame: Any, name: str, process: Process) -> NDArray[Any]:
@@ -94,7 +95,8 @@ def reference_records(domain: Domain, columns: Iterable[str], reference: Referen
 def _spread(u: NDArray[np.float64], span: Sequence[Fraction | str], reference: Reference) -> NDArray[Any]:
     if isinstance(span[0], str):
         return np.array(span)[np.minimum((u * len(span)).astype(int), len(span) - 1)]
-    return 2 * u - 1 if reference == "uniform" else np.clip(ndtri(u) / NORMAL_SPREAD, -1, 1)
+    z: NDArray[np.float64] = ndtri(u) / NORMAL_SPREAD if reference == "normal" else 2 * u - 1
+    return np.minimum(np.maximum(z, -1), 1)
 
 
 def intercept_for(rate: Fraction, score: Score, domain: Domain, reference: Reference) -> Fraction:

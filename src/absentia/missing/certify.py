@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import comb, floor
 
@@ -79,11 +80,8 @@ def survival_bound(
     otherwise in floats.
     """
     seen = noisy + parts * rounding
-    edges = _noise_edges(noise, parts, float(beta))
-    cells = [(_up_to(noise, parts, b) - _up_to(noise, parts, a), seen - a) for a, b in pairwise(edges)]
-    cells = [(_up_to(noise, parts, edges[0]), Fraction(n)), *cells]  # below the first edge nothing is known
-    last = (noise_tail(noise, parts, edges[-1]), seen - edges[-1])
-    counts = [(mass, min(n, floor(most))) for mass, most in [*cells, last] if most >= 0]
+    counts = [(mass, n if at is None else min(n, floor(seen - at))) for mass, at in _noise_cells(noise, parts, beta)]
+    counts = [(mass, most) for mass, most in counts if most >= 0]
     found = _search(counts, n, float(beta))
     if not proved:
         return found
@@ -97,13 +95,20 @@ def survival_bound(
     return Fraction(1)
 
 
-def _noise_edges(noise: Noise, parts: int, beta: float) -> list[Fraction]:
-    """Cell edges, symmetric, beyond which the noise falls with probability far below beta."""
-    scale = noise.size * (2.0 * parts) ** 0.5 if isinstance(noise, Laplace) else noise.size * parts**0.5
-    far = scale * max(-float(ndtri(beta / 50)), 1.0)
-    while float(noise_tail(noise, parts, Fraction(far))) > beta / 50:
-        far *= 1.25
-    return [Fraction(float(x)) for x in np.linspace(-far, far, CELLS + 1)]
+@lru_cache(maxsize=1024)
+def _noise_cells(noise: Noise, parts: int, beta: Fraction) -> tuple[tuple[arb, Fraction | None], ...]:
+    """(chance, lowest noise) of cells that cover the line; None where the noise has no lower end.
+
+    Cells are equal between two points beyond which the noise falls with probability far below beta.
+    """
+    with precision(128):
+        far = noise.size * (2.0 * parts) ** 0.5 * max(-float(ndtri(float(beta) / 50)), 1.0)
+        while float(noise_tail(noise, parts, Fraction(far))) > beta / 50:
+            far *= 1.25
+        edges = [Fraction(float(x)) for x in np.linspace(-far, far, CELLS + 1)]
+        up_to = [_up_to(noise, parts, edge) for edge in edges]
+        inner = [(q - p, edge) for (p, q), edge in zip(pairwise(up_to), edges, strict=False)]
+        return (up_to[0], None), *inner, (noise_tail(noise, parts, edges[-1]), edges[-1])
 
 
 def _up_to(noise: Noise, parts: int, x: Fraction) -> arb:
@@ -116,7 +121,7 @@ def _search(counts: Sequence[tuple[arb, int]], n: int, beta: float) -> Fraction:
     mass = np.array([float(m) for m, _ in counts])
     most = np.array([float(k) for _, k in counts])
     low, high = 0.0, 1.0
-    for _ in range(60):
+    for _ in range(40):
         s = (low + high) / 2
         if float(mass @ np.where(most + 1 > n * s, 1.0, bdtr(most, n, s))) <= beta:
             high = s

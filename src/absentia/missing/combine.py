@@ -18,6 +18,7 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, lowered, mixed
 from absentia.missing.designs import Sampled
 from absentia.missing.domain import Records
+from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Kind, Observed, Process, from_dict, provenance, stored
@@ -76,6 +77,13 @@ class Complete(Process):
     def parse(cls, data: Mapping[str, Any]) -> Self:
         return cls(columns=tuple(data.get("columns", ())), **provenance(data))
 
+    def switches(self, column: str) -> list[int]:
+        """Nothing hides a column."""
+        return []
+
+
+FACTORIAL = (Independent, ColumnModel, Complete)
+
 
 def without(columns: object = None, because: str = "nothing is missing", by: str = "") -> Complete:
     """The process in which every entry is observed: p* = 1 at full reach."""
@@ -85,11 +93,16 @@ def without(columns: object = None, because: str = "nothing is missing", by: str
 @stored
 @dataclass(frozen=True, kw_only=True)
 class Mixture(Process):
-    """Each row is of type i with probability mass[i], whatever its values, and then follows parts[i]."""
+    """Each row is of type i with probability mass[i], whatever its values, and then follows parts[i].
+
+    With `at_least_nothing` the first part shows nothing and mass[0] is only the least that any record gives to it: the
+    type may then depend on values, which the law allows and the classes of T9 do not.
+    """
 
     name: ClassVar[str] = "mixture"
     parts: tuple[Process, ...]
     mass: tuple[Fraction, ...]
+    at_least_nothing: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,6 +110,8 @@ class Mixture(Process):
             raise InputError("parts", [], "at least one process")
         _same_columns(self.columns, self.parts)
         object.__setattr__(self, "mass", masses_of(self.mass, len(self.parts)))
+        if self.at_least_nothing and not _shows_nothing(self.parts[0]):
+            raise InputError("parts[0]", self.parts[0].name, "a process that shows nothing")
 
     @property
     def reads(self) -> frozenset[str]:
@@ -105,6 +120,22 @@ class Mixture(Process):
     def powers(self, reach: Reach) -> Atoms:
         """The mixture of the laws of the parts: it dominates for every record, since each part's law does."""
         return mixed((mass, part.powers(reach)) for mass, part in zip(self.mass, self.parts, strict=True))
+
+    def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
+        """Latent classes with independent blocks inside (T9) when every type is of that kind, else the law.
+
+        A block is a group of terms that share no switch in any of the types.
+        """
+        self.covers(reach)
+        if self.at_least_nothing or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts):
+            return self.law(reach)
+        shown = [part for part in self.parts if isinstance(part, FACTORIAL)]
+        groups = term_groups(reach, lambda column: [(i, s) for i, p in enumerate(shown) for s in p.switches(column)])
+        if len(groups) < 2 or not shown:
+            return self.law(reach)
+        parts = [Reach(reach.norm, terms) for terms in groups]
+        laws = [[part.law(r) for r in parts] if isinstance(part, FACTORIAL) else [] for part in self.parts]
+        return Blocks(classes=list(zip(self.mass, laws, strict=True)))
 
     def restricted(self, columns: object) -> Mixture:
         return replace(self, columns=names_of(columns), parts=tuple(part.restricted(columns) for part in self.parts))
@@ -116,13 +147,16 @@ class Mixture(Process):
         return np.asarray(drawn[kind, np.arange(rows)])
 
     def fields(self) -> dict[str, Any]:
-        return {"mass": [written(mass) for mass in self.mass], "parts": [part.to_dict() for part in self.parts]}
+        said = {"at_least_nothing": True} if self.at_least_nothing else {}
+        return {"mass": [written(mass) for mass in self.mass], "parts": [part.to_dict() for part in self.parts], **said}
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
         parts = tuple(from_dict(part) for part in field_of(data, "parts", list))
         columns = names_of(field_of(data, "columns", list))
-        return cls(columns=columns, parts=parts, mass=masses_of(data.get("mass"), len(parts)), **provenance(data))
+        mass = masses_of(data.get("mass"), len(parts))
+        least = data.get("at_least_nothing") is True
+        return cls(columns=columns, parts=parts, mass=mass, at_least_nothing=least, **provenance(data))
 
 
 @stored
@@ -230,7 +264,8 @@ def unit_nonresponse(
     q = probability(probability_of_nothing, "probability_of_nothing")
     nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
     both = mixture([nothing, process], [q, 1 - q], because or process.because, by or process.by)
-    return replace(both, kind="declared", data_dependent=both.data_dependent or data_dependent)
+    depends = both.data_dependent or data_dependent
+    return replace(both, kind="declared", data_dependent=depends, at_least_nothing=data_dependent)
 
 
 def product(*parts: Process, because: str = "", by: str = "") -> Process:
@@ -275,6 +310,10 @@ def nonresponse_on(design: Process, because: str = "", by: str = "") -> Product:
         kind=design.kind,
         data_dependent=True,
     )
+
+
+def _shows_nothing(process: Process) -> bool:
+    return isinstance(process, Patterns) and not any(process.observed)
 
 
 def _within(reach: Reach, seen: frozenset[str]) -> Reach:

@@ -6,7 +6,7 @@ weight when all (or any) of its switches are on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -34,12 +34,12 @@ class Event:
     any: bool = False
 
 
-def term_groups(reach: Reach, switches: Callable[[str], Iterable[int]]) -> list[tuple[Term, ...]]:
+def term_groups(reach: Reach, switches: Callable[[str], Iterable[Hashable]]) -> list[tuple[Term, ...]]:
     """The terms of the reach in groups whose columns share no switch, directly or through other terms.
 
     Terms that no switch can hide form the first group.
     """
-    groups: list[tuple[set[int], tuple[Term, ...]]] = []
+    groups: list[tuple[set[Hashable], tuple[Term, ...]]] = []
     always: tuple[Term, ...] = ()
     for term in reach.terms:
         touched = {switch for column in term.columns for switch in switches(column)}

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 
+from absentia.amplification import amplify
 from absentia.errors import InputError
 from absentia.exact import exact, number, round_up
-from absentia.guarantee import amplify
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
@@ -53,9 +53,9 @@ class Worse(Process):
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """Blocks stay blocks, each with the odds bound (they must be independent given the record); else the law."""
         base = self.base.joint(reach)
-        return (
-            Blocks([gamma(block, self.odds) for block in base.blocks]) if isinstance(base, Blocks) else self.law(reach)
-        )
+        if not isinstance(base, Blocks) or base.classes:
+            return self.law(reach)
+        return Blocks([gamma(block, self.odds) for block in base.blocks])
 
     def restricted(self, columns: object) -> Process:
         return gamma(self.base.restricted(columns), self.odds)
@@ -126,7 +126,10 @@ def what_must_hold(noise: Noise, law: ReachLaw, epsilon: object, delta: object =
     Both are rounded down to four decimals and checked at the returned value; Gamma is searched up to 10^6.
     """
     target = exact(epsilon, "epsilon")
-    kept = lambda candidate: Fraction(amplify(noise, candidate).epsilon(delta=delta)) <= target  # noqa: E731
+
+    def kept(candidate: ReachLaw) -> bool:
+        return amplify(noise, candidate).epsilon(delta=delta) <= target
+
     return Needed(
         _largest(lambda g: kept(gamma(law, g)), Fraction(1), Fraction(10**6)),
         _largest(lambda p: kept(_with_p_star(law, p)), Fraction(0), Fraction(1)),

@@ -123,10 +123,12 @@ def power(reach: Reach, seen: frozenset[str]) -> Fraction:
 
 
 def pieces(reach: Reach, shown: Sequence[frozenset[str]]) -> dict[frozenset[int], Fraction]:
-    """The terms of the reach that count in the same patterns, merged: those patterns -> weight."""
+    """The terms of the reach that count in the same patterns, merged: those patterns -> weight.
+
+    Terms that count in no pattern stay: a row with nothing missing would show them.
+    """
     merged: dict[frozenset[int], Fraction] = {}
     for term in reach.terms:
         where = frozenset(i for i, seen in enumerate(shown) if term.holds(seen))
-        if where and term.weight:
-            merged[where] = merged.get(where, Fraction(0)) + Fraction(term.weight)
+        merged[where] = merged.get(where, Fraction(0)) + Fraction(term.weight)
     return merged

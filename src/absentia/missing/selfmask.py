@@ -121,7 +121,11 @@ class ColumnModel(Process):
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """One block for each component, each with its own envelope (T9, self-masking allowed)."""
-        return in_blocks(self, reach, self.dominating(whole(self.domain)).switches)
+        return in_blocks(self, reach, self.switches)
+
+    def switches(self, column: str) -> list[int]:
+        """The independent draws that hide this column."""
+        return self.dominating(whole(self.domain)).switches(column)
 
     def restricted(self, columns: object) -> Process:
         """The same process on fewer columns; the columns that the rules of those columns read must stay."""
