@@ -104,7 +104,7 @@ def _distinct(words: np.ndarray) -> np.ndarray:
 
 def _grouped(table: np.ndarray) -> np.ndarray:
     """Rows with equal words merged, counts (the last column) added."""
-    frame = pl.DataFrame(np.asfortranarray(table), schema=[str(i) for i in range(table.shape[1])])
+    frame = pl.DataFrame(np.asfortranarray(table), schema=[str(i) for i in range(table.shape[1])], orient="row")
     *words, count = frame.columns
     return frame.group_by(words).agg(pl.col(count).sum()).to_numpy()
 
