@@ -142,6 +142,52 @@ def test_a_file_put_in_the_place_of_an_open_book_is_not_charged(path: Path, tmp_
     os.remove(path)
 
 
+def test_a_file_that_is_gone_is_not_charged(path: Path) -> None:
+    with Book.open(path) as book:
+        os.remove(path)
+        with pytest.raises(LedgerDamaged) as refusal:
+            book.append("charge", {"cost": "1"})
+    assert refusal.value.code == "L-MOVED"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (sqlite3.SQLITE_FULL, "H-DISK"),
+        (sqlite3.SQLITE_IOERR_FSYNC, "H-DISK"),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, "H-READONLY"),
+        (sqlite3.SQLITE_CANTOPEN, "H-READONLY"),
+        (sqlite3.SQLITE_LOCKED, "L-BUSY"),
+        (sqlite3.SQLITE_CORRUPT, "L-DAMAGED"),
+        (sqlite3.SQLITE_NOTADB, "L-DAMAGED"),
+        (sqlite3.SQLITE_CONSTRAINT, "L-DAMAGED"),
+    ],
+)
+def test_a_commit_that_fails_is_no_charge_and_has_its_code(
+    path: Path, monkeypatch: pytest.MonkeyPatch, error: int, code: str
+) -> None:
+    def fail(*_: object) -> None:
+        raised = sqlite3.OperationalError("planted")
+        raised.sqlite_errorcode = error
+        raise raised
+
+    with Book.open(path) as book:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "insert", fail)
+            with pytest.raises(AbsentiaError) as refusal:
+                book.append("charge", {"cost": "1"})
+        assert refusal.value.code == code
+        assert book.append("charge", {"cost": "1"}).sequence == 6
+
+
+def test_a_header_edited_behind_an_open_book_is_seen(path: Path) -> None:
+    with Book.open(path) as book:
+        tamper(path, "UPDATE header SET software = '0.0.0'")
+        with pytest.raises(LedgerDamaged):
+            book.verify()
+
+
 def test_an_edit_behind_an_open_book_is_seen(path: Path) -> None:
     with Book.open(path) as book:
         book.rows()

@@ -53,10 +53,11 @@ def decide(family: Family, sign: int, w: int, bits: int, a: Fraction, f: Fractio
     """The m with m <= f + a X < m + 1 for every V in [w, w + 1] / 2^bits, or None when these bits do not settle it."""
     with precision(bits + WORD + int(a).bit_length()):
         x = quantile_estimate(family, arb((2 * w + 1, -bits - 1)), ball(min(1 / a, Fraction(1)) / 64))
-        m = int((ball(f) + sign * ball(a) * x).mid().floor().unique_fmpz())
-        near, far = (m - f, m + 1 - f) if sign > 0 else (f - m - 1, f - m)
-        if far <= 0:
+        guess = (ball(f) + sign * ball(a) * x).mid().floor().unique_fmpz()
+        if guess is None:  # another thread lowered the precision: balls stay true, but say less
             return None
+        m = int(guess)
+        near, far = (m - f, m + 1 - f) if sign > 0 else (f - m - 1, f - m)
         inside = survival(family, ball(far / a)) <= arb((w, -bits))
         outside = near <= 0 or survival(family, ball(near / a)) >= arb((w + 1, -bits))
         return m if inside and outside else None
