@@ -100,6 +100,49 @@ def test_certified_epsilon_against_fifty_digits(result: str, kd: tuple[int, int]
     assert reference <= claim <= reference * (1 + mpmath.mpf(10) ** -11)
 
 
+def test_add_and_remove_are_the_formulas_of_their_proofs() -> None:
+    """One of two blocks: which direction is worst depends on epsilon; both are recomputed here from scratch."""
+    s, S, V = 1 / 4, 1 / 8, 1 / 4  # reach 1, sigma 2, p = 1/2, two blocks
+    kappa, shift = (V - S) / 2, math.sqrt(S)
+    kahane, renyi = Forms.k_of_d(1, 2).bounds(2, "add_remove")
+    moments = {
+        n: math.log(
+            sum(math.comb(n, j) * math.exp(s * (math.comb(j, 2) + math.comb(n - j, 2))) for j in range(n + 1)) / 2**n
+        )
+        for n in range(2, 60)
+    }
+
+    def from_renyi(order: float, divergence: float, epsilon: float) -> float:
+        return math.exp((order - 1) * (divergence - epsilon + math.log(1 - 1 / order)) - math.log(order))
+
+    for epsilon in (0.3, 0.7, 1.5):
+        added = min(from_renyi(n, log_moment / (n - 1), epsilon) for n, log_moment in moments.items())
+        removed = min(from_renyi(1 + j / 8, (j / 8 * S + V) / 2, epsilon) for j in range(1, 120))
+        assert renyi.delta(Fraction(epsilon)) == pytest.approx(max(added, removed), rel=1e-9)
+        e = epsilon - kappa
+        gone = float(mpmath.ncdf(-e / shift + shift / 2) - math.exp(e) * mpmath.ncdf(-e / shift - shift / 2))
+        arrived = min(
+            kahane_line(m, shift, epsilon, log_moment - m * (m - 1) * S / 2)
+            for m, log_moment in list(moments.items())[:40]
+        )
+        assert kahane.delta(Fraction(epsilon)) == pytest.approx(max(arrived, gone), rel=1e-8)
+
+
+def kahane_line(m: int, M: float, epsilon: float, log_moment: float) -> float:
+    """Gamma_m E T^m with kappa = 0, the supremum by a plain search."""
+
+    def log_bracket(v: float) -> float:
+        inside = mpmath.exp(v) * mpmath.ncdf(v / M + M / 2) - mpmath.ncdf(v / M - M / 2)
+        return float(mpmath.log(inside)) - m * v
+
+    with mpmath.workdps(25):
+        low, high = -3.0 * m * M * M - 3, 3.0
+        for _ in range(60):
+            left, right = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, right) if log_bracket(left) > log_bracket(right) else (left, high)
+        return math.exp(log_bracket(low) - (m - 1) * epsilon + log_moment)
+
+
 designs = st.one_of(
     st.tuples(st.integers(1, 6), st.integers(0, 5)).map(lambda kd: Forms.k_of_d(kd[0], sum(kd), "0.7")),
     st.lists(st.integers(1, 9), min_size=2, max_size=5).map(
