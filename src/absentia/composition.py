@@ -120,8 +120,8 @@ def _mixed(
         return pure, square
 
     table = [losses([t[k] for _, t in pairs]) for k in range(len(mass))]
-    shown = [row for row in table if row != (0, 0)]
-    p = sum((m for m, row in zip(mass, table, strict=True) if row != (0, 0)), Fraction(0))
+    shown = [row for row in table if any(row)]
+    p = sum((m for m, row in zip(mass, table, strict=True) if any(row)), Fraction(0))
     worst = (max((e for e, _ in shown), default=Fraction(0)), max((g for _, g in shown), default=Fraction(0)))
     at_worst = MixedKnown(((Fraction(1), *worst),), "T7", (ROWS_INDEPENDENT,))
     known = at_worst if dependent else MixedKnown(tuple((m, *row) for m, row in zip(mass, table, strict=True)))

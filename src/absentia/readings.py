@@ -13,6 +13,7 @@ from flint import arb
 from absentia.errors import InputError
 from absentia.exact import above, ball, precision, round_down
 from absentia.guarantee import Guarantee
+from absentia.theory.noise import tail
 from absentia.theory.pair_gaussian import GaussianPair
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _renyi_ball(pair: GaussianPair, a: arb) -> arb:
     # (P/Q)^a Q <= exp(2 a x |y|) phi(|y| - x): mass beyond T is at most 2 e^{(2a+1)^2 x^2} tail(T - (2a+1) x)
     reach = (2 * a + 1) * largest
     T = arb(math.ceil(float((3 * reach + 16).upper())))
-    beyond = 2 * (reach * reach).exp() * (((T - reach) / arb(2).sqrt()).erfc())
+    beyond = 4 * (reach * reach).exp() * tail(T - reach)
     root = (2 * arb.pi()).sqrt()
     up, low = pair._balls()
 

@@ -16,6 +16,7 @@ from scipy.special import log_ndtr
 
 from absentia.exact import ball
 from absentia.theory.bound import BallBound, log_of
+from absentia.theory.noise import erfc
 from absentia.theory.pure import Atoms
 
 __all__ = ["GaussianPair"]
@@ -114,19 +115,44 @@ class GaussianPair(BallBound):
         approx = float(epsilon.mid())
         if approx >= self._limit:
             return self._beyond_limit(epsilon)
-        tau = self._tau(approx)
-        a = epsilon.exp()
+        lo, hi = self._bracket(epsilon, self._tau(approx))
+        if lo == hi:
+            return arb("nan")
+        tau, a, (_, lo_q) = (lo + hi) / 2, epsilon.exp(), self._densities(lo)
+        m = abs(self._excess(lo, epsilon)).max(abs(self._excess(hi, epsilon)))
+        spread = ((hi - lo) * (abs(tau) + (hi - lo) - self._balls()[1][-1][0])).exp()
+        slack = (hi - lo) * a * lo_q * spread * m.expm1()
+        return self._tail_gap(tau, a) + arb(0).union(slack)
+
+    def _bracket(self, epsilon: arb, tau: float) -> tuple[arb, arb]:
+        """Ends at which the loss is proved below and above epsilon; equal when this precision cannot tell."""
         for attempt in range(12):
             w = arb(max(abs(tau), 1e-12) * 2.0 ** (-49 + 4 * attempt))
-            lo, hi = arb(tau) - w, arb(tau) + w
-            (lo_p, lo_q), (hi_p, hi_q) = self._densities(lo), self._densities(hi)
-            at_lo, at_hi = lo_p.log() - lo_q.log() - epsilon, hi_p.log() - hi_q.log() - epsilon
-            if at_lo <= 0 and at_hi >= 0:
-                spread = (2 * w * (arb(abs(tau)) + 2 * w - self._balls()[1][-1][0])).exp()
-                slack = 2 * w * a * lo_q * spread * abs(at_lo).max(abs(at_hi)).expm1()
-                at = arb(tau)
-                return self._tail_gap(at, a) + arb(0).union(slack)
-        return arb("nan")
+            if self._excess(arb(tau) - w, epsilon) <= 0 and self._excess(arb(tau) + w, epsilon) >= 0:
+                return arb(tau) - w, arb(tau) + w
+        return self._bisected(epsilon)
+
+    def _bisected(self, epsilon: arb) -> tuple[arb, arb]:
+        """The bracket where the loss is too flat for floats: halved from outside while balls can tell the sides."""
+        lo, hi = -1.0, 1.0
+        while not self._excess(arb(lo), epsilon) <= 0 and lo > -1e30:
+            lo *= 2
+        while not self._excess(arb(hi), epsilon) >= 0 and hi < 1e30:
+            hi *= 2
+        if not (self._excess(arb(lo), epsilon) <= 0 and self._excess(arb(hi), epsilon) >= 0):
+            return arb(0), arb(0)
+        for _ in range(200):
+            left, right = (3 * lo + hi) / 4, (lo + 3 * hi) / 4
+            raised, lowered = self._excess(arb(left), epsilon) <= 0, self._excess(arb(right), epsilon) >= 0
+            if not (raised or lowered):
+                break
+            lo, hi = (left if raised else lo), (right if lowered else hi)
+        return arb(lo), arb(hi)
+
+    def _excess(self, y: arb, epsilon: arb) -> arb:
+        """The loss at y less epsilon."""
+        p, q = self._densities(y)
+        return p.log() - q.log() - epsilon
 
     def _beyond_limit(self, epsilon: arb) -> arb:
         """0, when the loss never reaches epsilon; unknown at this precision otherwise."""
@@ -153,7 +179,7 @@ class GaussianPair(BallBound):
 
     def _tail_gap(self, tau: arb, a: arb) -> arb:
         root = arb(2).sqrt()
-        p, q = (sum((m * ((tau - x) / root).erfc() for x, m in side), arb(0)) / 2 for side in self._balls())
+        p, q = (sum((m * erfc((tau - x) / root) for x, m in side), arb(0)) / 2 for side in self._balls())
         return p - a * q
 
 
