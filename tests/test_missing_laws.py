@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 
 import pytest
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 
 from absentia import missing
 from absentia.errors import InputError
+from absentia.law.blocks import Blocks
 from absentia.law.reachlaw import ReachLaw
-from absentia.missing.designs import Sampled
 from absentia.missing.events import Event, worst
+from absentia.missing.sampled import Sampled
+from absentia.planning.schema import Schema
 from absentia.query.reach import Reach, Term
 
 COLUMNS = ("a", "b", "c", "d", "e")
@@ -394,3 +398,41 @@ def test_a_query_on_unknown_columns_is_refused() -> None:
     with pytest.raises(InputError):
         missing.without(COLUMNS).law(Reach(1, [Term(frozenset({"zz"}), 1.0)]))
     assert missing.without().law(Reach(1, [Term(frozenset({"zz"}), 1.0)])).p_star == 1.0
+
+
+def test_a_plan_says_only_what_its_schema_does_not() -> None:
+    """Columns, bounds and values come from the schema; `planned` and `bounds` are spelled as in Python."""
+    schema = Schema.from_dict(
+        {
+            "columns": {
+                "x": {"kind": "number", "bounds": [0, 10]},
+                "y": {"kind": "number", "bounds": [0, 1]},
+                "sex": {"kind": "category", "values": ["f", "m"]},
+                "ill": {"kind": "boolean"},
+            }
+        }
+    )
+    read = partial(missing.from_dict, schema=schema)
+    asked = [["x"], ["y", "sex"]]
+    assert read({"process": "planned", "asked": asked, "because": "b"}) == missing.planned(schema, asked, because="b")
+    assert read({"process": "bounds", "p_star": "0.7", "k": 2}) == missing.bounds(schema, "0.7", k=2)
+    assert read({"process": "independent", "observed": {"x": "0.5"}}) == missing.independent(schema, {"x": "0.5"})
+    censored = read(
+        {"process": "column model", "missing": [{"of": "x", "column": "x", "at": "0.5", "high": 1, "low": 0}]}
+    )
+    assert censored == missing.mnar_censoring(schema, {"x": ("7.5", 1, 0)})
+    model = missing.mnar_logistic(schema, {"x": {"intercept": 0, "sex": {"f": 1}, "ill": {True: "0.5"}}})
+    assert missing.from_dict(model.to_dict()) == model
+
+
+def test_many_columns_stay_fast() -> None:
+    """1,000 self-masking columns: one block each, the law of the total, both in seconds."""
+    columns = [f"c{i}" for i in range(1000)]
+    process = missing.mnar_self_masking(columns, dict.fromkeys(columns, ("1", "0.5")))
+    reach = Reach(2, [Term(frozenset({c}), 1.0) for c in columns])
+    start = time.perf_counter()
+    blocks, law = process.joint(reach), process.law(reach)
+    assert time.perf_counter() - start < 30
+    assert isinstance(blocks, Blocks)
+    assert len(blocks.blocks) == 1000
+    assert law.max <= math.sqrt(1000) * (1 + 1e-12)

@@ -2,21 +2,9 @@
 
 from absentia.missing.ampute import amputation, column_amputation
 from absentia.missing.certify import certified, observed_histogram_reach
-from absentia.missing.combine import (
-    Complete,
-    Mixture,
-    Product,
-    classes,
-    mixture,
-    nonresponse_on,
-    product,
-    unit_nonresponse,
-    without,
-)
+from absentia.missing.complete import Complete, without
 from absentia.missing.counts import Counts, bounds, counts
 from absentia.missing.designs import (
-    Sampled,
-    matrix_sampling,
     planned,
     random_items,
     rotating_panel,
@@ -27,9 +15,12 @@ from absentia.missing.designs import (
 )
 from absentia.missing.gamma import Needed, Worse, gamma, gamma_curve, what_must_hold
 from absentia.missing.independent import Independent, independent, independent_blocks
+from absentia.missing.mixture import Mixture, classes, mixture, unit_nonresponse
 from absentia.missing.models import PatternModel, mar, mnar_patterns
 from absentia.missing.patterns import Patterns, patterns
 from absentia.missing.process import Process, from_dict
+from absentia.missing.product import Product, nonresponse_on, product
+from absentia.missing.sampled import Sampled, matrix_sampling
 from absentia.missing.selfmask import ColumnModel, mnar_censoring, mnar_logistic, mnar_self_masking
 
 __all__ = [

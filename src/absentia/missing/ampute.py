@@ -94,7 +94,8 @@ def reference_records(domain: Domain, columns: Iterable[str], reference: Referen
 
 def _spread(u: NDArray[np.float64], span: Sequence[Fraction | str], reference: Reference) -> NDArray[Any]:
     if isinstance(span[0], str):
-        return np.array(span)[np.minimum((u * len(span)).astype(int), len(span) - 1)]
+        values: NDArray[np.str_] = np.array(span)[np.minimum((u * len(span)).astype(int), len(span) - 1)]
+        return values
     z: NDArray[np.float64] = ndtri(u) / NORMAL_SPREAD if reference == "normal" else 2 * u - 1
     return np.minimum(np.maximum(z, -1), 1)
 

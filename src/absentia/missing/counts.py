@@ -14,7 +14,7 @@ from absentia.exact import probability
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.events import lifted, worst_by_count
-from absentia.missing.process import Kind, Observed, Process, provenance, stored
+from absentia.missing.process import Kind, Observed, Process, provenance, spelled, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, written
 from absentia.query.reach import Reach
 from absentia.theory.paper import entries_observed
@@ -130,3 +130,10 @@ def bounds(
     for at, share in ((0, 1 - p), (most, p - tail), (d, tail)):
         mass[at] += share
     return Counts(columns=names, mass=tuple(mass), data_dependent=data_dependent, because=because, by=by)
+
+
+@spelled("bounds")
+def _bounds(data: Mapping[str, Any]) -> Counts:
+    """The [missing] table of a plan: p_star, k or rho, eta."""
+    given = {key: data[key] for key in ("k", "rho", "eta", "data_dependent", "because", "by") if key in data}
+    return bounds(field_of(data, "columns", list), data.get("p_star"), **given)

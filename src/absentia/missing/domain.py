@@ -13,16 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, below, number, precision
+from absentia.exact import ball, below, number, precision
 from absentia.missing.text import written
 
-__all__ = ["Cell", "Domain", "Records", "Score", "boxes", "domain_of", "logistic_above", "logistic_below", "whole"]
+__all__ = [
+    "Cell",
+    "Domain",
+    "Records",
+    "Score",
+    "boxes",
+    "clashing",
+    "domain_of",
+    "logistic_below",
+    "rescaled",
+    "stored_domain",
+    "text_of",
+    "whole",
+]
 
 Interval = tuple[Fraction, Fraction]
 Domain = tuple[tuple[str, Interval | tuple[str, ...]], ...]  # natural bounds of a number, or the values of a category
 Cell = Mapping[str, Interval | tuple[str, ...]]  # rescaled to [-1, 1], or some of the values
 Records = Mapping[str, NDArray[Any]]  # numbers rescaled to [-1, 1], categories as text
 
+RESCALED: Interval = (Fraction(-1), Fraction(1))
 MOST_CELLS = 256
 
 
@@ -82,7 +96,7 @@ def rescaled(value: object, span: Interval | tuple[str, ...], field: str) -> Fra
 
 def whole(domain: Domain) -> Cell:
     """The cell that is the whole domain."""
-    return {name: span if isinstance(span[0], str) else (Fraction(-1), Fraction(1)) for name, span in domain}
+    return {name: span if isinstance(span[0], str) else RESCALED for name, span in domain}
 
 
 def boxes(domain: Domain, split: Iterable[str]) -> list[Cell]:
@@ -164,12 +178,6 @@ def _coefficients(given: object, values: Sequence[object], field: str) -> tuple[
         if text_of(value) not in values:
             raise InputError(f"{field}.{value}", value, "a declared value of the category")
     return tuple((text_of(value), number(q, f"{field}.{value}")) for value, q in given.items())
-
-
-def logistic_above(score: Fraction) -> Fraction:
-    """A double at or above 1 / (1 + e^-score)."""
-    with precision(96):
-        return min(Fraction(1), Fraction(above(1 / (1 + (-ball(score)).exp()))))
 
 
 def logistic_below(score: Fraction) -> Fraction:

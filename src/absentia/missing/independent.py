@@ -59,9 +59,13 @@ class Independent(Process):
                 held.setdefault(column, []).append(i)
         return held
 
+    @cached_property
+    def _chances(self) -> dict[int, Fraction]:
+        return {i: p for i, (_, p) in enumerate(self.factors)}
+
     def powers(self, reach: Reach) -> Atoms:
         """Exact in small or symmetric components, and in large ones the worst reach for each number seen."""
-        return independent_sum(lifted(reach, self.switches), {i: p for i, (_, p) in enumerate(self.factors)})
+        return independent_sum(lifted(reach, self.switches), self._chances)
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """One block for each connected component of the columns that share a switch or a term (T9)."""

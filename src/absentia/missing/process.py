@@ -17,11 +17,11 @@ from absentia.law.convolution import root_up
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import KINDS, ReachLaw
 from absentia.missing.atoms import Atoms, thinned
-from absentia.missing.domain import Records
+from absentia.missing.domain import Records, domain_of, stored_domain
 from absentia.missing.text import names_of, plain, subset_of
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Observed", "Process", "from_dict", "stored"]
+__all__ = ["Kind", "Observed", "Process", "from_dict", "provenance", "spelled", "stored"]
 
 Observed = NDArray[np.bool_]
 Kind = Literal["design", "declared", "certified"]
@@ -161,6 +161,16 @@ def stored(cls: P) -> P:
     return cls
 
 
+def spelled(name: str) -> Callable[[Callable[[Mapping[str, Any]], Process]], Callable[[Mapping[str, Any]], Process]]:
+    """Function decorator: another spelling that `from_dict` reads."""
+
+    def keep(parse: Callable[[Mapping[str, Any]], Process]) -> Callable[[Mapping[str, Any]], Process]:
+        _STORED[name] = parse
+        return parse
+
+    return keep
+
+
 def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
     """The stored words about a process, as keyword arguments."""
     words = {key: str(data.get(key, "")) for key in ("because", "by")}
@@ -170,9 +180,15 @@ def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**words, "kind": data.get("kind", "declared"), "data_dependent": depends}
 
 
-def from_dict(data: Mapping[str, Any]) -> Process:
-    """The process that `to_dict` (or the [missing] table of a plan) describes."""
+def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
+    """The process that `to_dict`, or the [missing] table of a plan, describes; columns and bounds default to `schema`.
+
+    >>> from_dict({"process": "planned", "asked": [["x"], ["y"]]}, schema=["age", "x", "y"]).observed_count().reach
+    (2.0,)
+    """
     name = data.get("process") if isinstance(data, Mapping) else None
     if name not in _STORED:
         raise InputError("missing.process", name, f"one of {', '.join(sorted(_STORED))}")
+    if schema is not None and "columns" not in data:
+        data = {"columns": list(names_of(schema)), "domain": stored_domain(domain_of(schema, None)), **data}
     return _STORED[name](data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -109,15 +110,18 @@ class ColumnModel(Process):
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(rule.columns for _, rule in self.rules))
 
-    def dominating(self, cell: Cell) -> Independent:
-        """Independent columns that are seen at least as often as by any record of the cell."""
-        own = tuple((frozenset({name}), 1 - rule.least_missing(cell)) for name, rule in self.rules)
+    def dominating(self, cell: Cell, columns: frozenset[str]) -> Independent:
+        """Independent columns of which these are seen at least as often as by any record of the cell."""
+        rules = [(name, rule) for name, rule in self.rules if name in columns]
+        own = tuple((frozenset({name}), 1 - rule.least_missing(cell)) for name, rule in rules)
         return Independent(columns=self.columns, factors=(*self.factors, *own))
 
     def powers(self, reach: Reach) -> Atoms:
         """The envelope over cells; exact when one corner hides least for every column (self-masking, censoring)."""
-        matters = [rule for name, rule in self.rules if name in reach.columns]
-        return envelope([self.dominating(cell).powers(reach) for cell in boxes(self.domain, _split(matters))])
+        asked = reach.columns
+        matters = [rule for name, rule in self.rules if name in asked]
+        cells = boxes(self.domain, _split(matters))
+        return envelope([self.dominating(cell, asked).powers(reach) for cell in cells])
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """One block for each component, each with its own envelope (T9, self-masking allowed)."""
@@ -125,7 +129,11 @@ class ColumnModel(Process):
 
     def switches(self, column: str) -> list[int]:
         """The independent draws that hide this column."""
-        return self.dominating(whole(self.domain)).switches(column)
+        return self._drawn.switches(column)
+
+    @cached_property
+    def _drawn(self) -> Independent:
+        return self.dominating(whole(self.domain), frozenset(self.columns))
 
     def restricted(self, columns: object) -> Process:
         """The same process on fewer columns; the columns that the rules of those columns read must stay."""

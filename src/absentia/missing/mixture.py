@@ -1,0 +1,147 @@
+"""Mixtures: rows of several types (respondent types, whole rows that do not answer)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from absentia.errors import InputError
+from absentia.exact import probability
+from absentia.law.blocks import Blocks
+from absentia.law.forms import Forms
+from absentia.law.reachlaw import ReachLaw
+from absentia.missing.atoms import Atoms, mixed
+from absentia.missing.complete import Complete
+from absentia.missing.domain import Records
+from absentia.missing.events import term_groups
+from absentia.missing.independent import Independent, independent
+from absentia.missing.patterns import Patterns
+from absentia.missing.process import Observed, Process, from_dict, provenance, stored
+from absentia.missing.product import same_columns, weakest
+from absentia.missing.selfmask import ColumnModel
+from absentia.missing.text import field_of, masses_of, names_of, written
+from absentia.query.reach import Reach
+
+__all__ = ["Mixture", "classes", "mixture", "unit_nonresponse"]
+
+
+FACTORIAL = (Independent, ColumnModel, Complete)
+
+
+@stored
+@dataclass(frozen=True, kw_only=True)
+class Mixture(Process):
+    """Each row is of type i with probability mass[i], whatever its values, and then follows parts[i].
+
+    With `at_least_nothing` the first part shows nothing and mass[0] is only the least that any record gives to it: the
+    type may then depend on values, which the law allows and the classes of T9 do not.
+    """
+
+    name: ClassVar[str] = "mixture"
+    parts: tuple[Process, ...]
+    mass: tuple[Fraction, ...]
+    at_least_nothing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.parts:
+            raise InputError("parts", [], "at least one process")
+        same_columns(self.columns, self.parts)
+        object.__setattr__(self, "mass", masses_of(self.mass, len(self.parts)))
+        if self.at_least_nothing and not (len(self.parts) == 2 and _shows_nothing(self.parts[0])):
+            raise InputError("parts", self.parts[0].name, "a process that shows nothing, and one other")
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*(part.reads for part in self.parts))
+
+    def powers(self, reach: Reach) -> Atoms:
+        """The mixture of the laws of the parts: it dominates for every record, since each part's law does."""
+        return mixed((mass, part.powers(reach)) for mass, part in zip(self.mass, self.parts, strict=True))
+
+    def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
+        """Latent classes with independent blocks inside (T9) when every type is of that kind, else the law.
+
+        A block is a group of terms that share no switch in any of the types.
+        """
+        self.covers(reach)
+        if self.at_least_nothing or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts):
+            return self.law(reach)
+        shown = [part for part in self.parts if isinstance(part, FACTORIAL)]
+        groups = term_groups(reach, lambda column: [(i, s) for i, p in enumerate(shown) for s in p.switches(column)])
+        if len(groups) < 2 or not shown:
+            return self.law(reach)
+        parts = [Reach(reach.norm, terms) for terms in groups]
+        laws = [[part.law(r) for r in parts] if isinstance(part, FACTORIAL) else [] for part in self.parts]
+        return Blocks(classes=list(zip(self.mass, laws, strict=True)))
+
+    def restricted(self, columns: object) -> Mixture:
+        return replace(self, columns=names_of(columns), parts=tuple(part.restricted(columns) for part in self.parts))
+
+    def draw(self, rows: int, rng: np.random.Generator, records: Records) -> Observed:
+        chance = np.array([float(mass) for mass in self.mass])
+        kind = rng.choice(len(chance), size=rows, p=chance / chance.sum())
+        drawn = np.stack([part.draw(rows, rng, records) for part in self.parts])
+        return np.asarray(drawn[kind, np.arange(rows)])
+
+    def fields(self) -> dict[str, Any]:
+        said = {"at_least_nothing": True} if self.at_least_nothing else {}
+        return {"mass": [written(mass) for mass in self.mass], "parts": [part.to_dict() for part in self.parts], **said}
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        parts = tuple(from_dict(part) for part in field_of(data, "parts", list))
+        columns = names_of(field_of(data, "columns", list))
+        mass = masses_of(data.get("mass"), len(parts))
+        least = data.get("at_least_nothing") is True
+        return cls(columns=columns, parts=parts, mass=mass, at_least_nothing=least, **provenance(data))
+
+
+def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, because: str = "", by: str = "") -> Mixture:
+    """Rows of several types, each type with its own process; the type is drawn independently of the record."""
+    found = tuple(parts)
+    if not found:
+        raise InputError("parts", parts, "at least one process")
+    return Mixture(
+        columns=found[0].columns,
+        parts=found,
+        mass=masses_of(mass, len(found)),
+        because=because,
+        by=by,
+        kind=weakest(found),
+        data_dependent=any(part.data_dependent for part in found),
+    )
+
+
+def classes(
+    columns: object,
+    observed: Sequence[Mapping[str, object]],
+    mass: Iterable[object] | None = None,
+    because: str = "",
+    by: str = "",
+) -> Mixture:
+    """Latent classes: respondent types, each with its own independent rates (columns not named: always observed)."""
+    parts = [independent(columns, rates, because, by) for rates in observed]
+    return mixture(parts, mass, because, by)
+
+
+def unit_nonresponse(
+    process: Process, probability_of_nothing: object, data_dependent: bool = False, because: str = "", by: str = ""
+) -> Mixture:
+    """Whole rows go missing with this probability (or, if it depends on values, at least this), then `process`.
+
+    Any process is dominated when the true probability is larger, so a lower bound is what must be declared.
+    """
+    q = probability(probability_of_nothing, "probability_of_nothing")
+    nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
+    both = mixture([nothing, process], [q, 1 - q], because or process.because, by or process.by)
+    depends = both.data_dependent or data_dependent
+    return replace(both, kind="declared", data_dependent=depends, at_least_nothing=data_dependent)
+
+
+def _shows_nothing(process: Process) -> bool:
+    return isinstance(process, Patterns) and not any(process.observed)
