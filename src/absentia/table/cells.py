@@ -75,10 +75,13 @@ def _clip(values: np.ndarray, column: Column) -> np.ndarray:
 
 def _plain(array: pa.Array, column: Column) -> pa.Array:
     """Dictionary, view and decimal types in their plain form; a type that can hold no such column is refused."""
-    t = array.type
-    if pt.is_dictionary(t):
+    if pt.is_dictionary(array.type) and column.kind == "number":
         array = array.dictionary_decode()
-        t = array.type
+    t = array.type.value_type if pt.is_dictionary(array.type) else array.type
+    if pt.is_dictionary(array.type) and (pt.is_string(t) or pt.is_large_string(t)):
+        return array
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
     if t in (pa.string(), pa.string_view()) or (pt.is_decimal(t) and column.kind == "number"):
         return array.cast(pa.large_string())  # a decimal is correctly rounded as text, not by a cast
     number = pt.is_integer(t) or pt.is_floating(t) or pt.is_boolean(t) or pt.is_null(t) or pt.is_decimal(t)
@@ -160,11 +163,10 @@ def _categories(array: pa.Array, column: Column) -> Cells:
         return Cells(np.zeros(len(array), np.int32), np.zeros(len(array), bool))
     if pt.is_integer(array.type) and (integers := _integer_codes(column)) is not None:
         return _looked_up(array, *integers)
-    encoded = array.dictionary_encode()
+    encoded = array if pt.is_dictionary(array.type) else array.dictionary_encode()
     lookup = _coder(column)
     table = np.array([lookup(v) for v in encoded.dictionary.to_pylist()] + [MISSING], np.int32)
-    index = encoded.indices.fill_null(len(table) - 1).to_numpy()
-    codes = table[index]
+    codes = table[encoded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy()]
     return Cells(codes, codes >= 0, int((codes == UNPARSED).sum()))
 
 

@@ -163,37 +163,43 @@ class _Batch:
 
     def __init__(self, demand: Demand, columns: Mapping[str, Cells], rows: int) -> None:
         self.schema, self.grid, self.columns, self.rows = demand.schema, demand.grid, columns, rows
-        self._t: dict[str, np.ndarray] = {}
+        self._t: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._z: dict[str, np.ndarray] = {}
 
-    def t(self, name: str) -> np.ndarray:
-        """Where between its bounds each value lies, 0 where missing (above 1 by an ulp at most: `floor` hides it)."""
+    def t(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Where each value lies, in steps of the pairs' grid (0 where missing), and 1 where it is observed.
+
+        The top may be passed by an ulp: rounding to a whole step hides it. Powers of two change no digit.
+        """
         if name not in self._t:
             column = self.schema.columns[name]
+            seen = self.columns[name].seen.astype(np.float64)
             t = self.columns[name].values - column.low
-            t *= 1 / (column.high - column.low)
-            t *= self.columns[name].seen
-            self._t[name] = t
+            t *= 2.0 ** (self.grid.pair_bits + 1) * (1 / (column.high - column.low))
+            t *= seen
+            self._t[name] = t, seen
         return self._t[name]
 
-    def steps(self, name: str, bits: int) -> np.ndarray:
+    def steps(self, name: str) -> np.ndarray:
         """(z + 1) 2^bits rounded to an integer held in a double, 0 where missing."""
-        steps = self.t(name) * 2.0 ** (bits + 1)
+        steps = self.t(name)[0] * 2.0 ** (self.grid.bits - self.grid.pair_bits)
         steps += 0.5
         return np.floor(steps, out=steps)
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
         """Rows of integers z 2^pair_bits, zero where missing."""
         Z = np.empty((len(names), self.rows))
-        for j, name in enumerate(names):
-            np.multiply(self.columns[name].seen, -(2.0**self.grid.pair_bits), out=Z[j])
-            Z[j] += self.steps(name, self.grid.pair_bits)
+        for z, name in zip(Z, names, strict=True):
+            t, seen = self.t(name)
+            np.add(t, 0.5, out=z)
+            np.floor(z, out=z)
+            z -= seen * 2.0**self.grid.pair_bits
         return Z
 
     def integers(self, name: str) -> np.ndarray:
         """z on the grid of sums, int64; arbitrary in [-1, 1] where missing."""
         if name not in self._z:
-            self._z[name] = self.steps(name, self.grid.bits).astype(np.int64) - (1 << self.grid.bits)
+            self._z[name] = self.steps(name).astype(np.int64) - (1 << self.grid.bits)
         return self._z[name]
 
     def weight(self, name: str) -> np.ndarray:
@@ -209,7 +215,7 @@ class _Batch:
         if not s.cells and s.weight is None and [e for _, e in s.powers] == [1]:
             name = s.powers[0][0]
             count = int(np.count_nonzero(seen)) << self.grid.bits
-            return np.array([int(self.steps(name, self.grid.bits).sum()) - count], np.int64)
+            return np.array([int(self.steps(name).sum()) - count], np.int64)
         values = self.values(s)
         if not s.cells:
             if values is None:

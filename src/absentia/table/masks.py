@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -69,12 +70,12 @@ class MaskCounts:
 
 def mask_sums(columns: Mapping[str, Cells], names: Sequence[str], O: np.ndarray) -> Partial:  # noqa: E741
     """The partial counts of one batch; `patterns` has one row a distinct pattern: its words, then its count."""
-    per_row = np.ones(len(names), np.float32) @ O
+    *halves, per_row = _weights(len(names)) @ O
     return {
         "observed": np.array([np.count_nonzero(columns[name].seen) for name in names], np.int64),
         "unparsed": np.array([columns[name].unparsed for name in names], np.int64),
         "per_row": np.bincount(per_row.astype(np.int64), minlength=len(names) + 1).astype(np.int64),
-        "patterns": _distinct(_words(O)),
+        "patterns": _distinct(_words(halves)),
     }
 
 
@@ -84,14 +85,19 @@ def mask_zero(d: int) -> Partial:
     return zero | ({"pairs": np.zeros((d, d), np.int64)} if d <= MAX_PAIR_COLUMNS else {})
 
 
-def _words(O: np.ndarray) -> np.ndarray:  # noqa: E741
-    """The pattern of each row as integers of 48 bits, one column a word, from matrix-vector products of 24 bits."""
-    halves = [
-        (np.float32(2.0) ** np.arange(len(part), dtype=np.float32) @ part).astype(np.int64)
-        for part in (O[i : i + _BITS] for i in range(0, len(O), _BITS))
-    ]
-    halves += [np.zeros_like(halves[0])] * (len(halves) % 2)
-    return np.stack([low | (high << _BITS) for low, high in zip(halves[::2], halves[1::2], strict=True)], axis=1)
+@lru_cache(maxsize=16)
+def _weights(d: int) -> np.ndarray:
+    """Powers of two for 24 columns a row, an even number of rows; then ones: pattern and count in one product."""
+    out = np.zeros((2 * -(-d // (2 * _BITS)) + 1, d), np.float32)
+    out[np.arange(d) // _BITS, np.arange(d)] = np.float32(2.0) ** (np.arange(d) % _BITS)
+    out[-1] = 1
+    return out
+
+
+def _words(halves: Sequence[np.ndarray]) -> np.ndarray:
+    """The pattern of each row as integers of 48 bits, one column a word."""
+    whole = [half.astype(np.int64) for half in halves]
+    return np.stack([low | (high << _BITS) for low, high in zip(whole[::2], whole[1::2], strict=True)], axis=1)
 
 
 def _distinct(words: np.ndarray) -> np.ndarray:

@@ -150,7 +150,8 @@ def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batc
 
 
 def _row_group(path: Path, group: int, columns: Sequence[str]) -> Batches:
-    with pq.ParquetFile(path) as file:
+    texts = [f.name for f in pq.read_schema(path) if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
         yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
 
 
