@@ -38,7 +38,7 @@ def laws(draw: st.DrawFn) -> ReachLaw:
 
 def at_most(low: float, high: float) -> bool:
     """low <= high, both proved upper bounds that may be a few doubles above their true values."""
-    return low <= high * (1 + 1e-14) + 5e-324
+    return low <= high * (1 + 1e-14) + 1e-320
 
 
 def black_box(noise: Noise, law: ReachLaw) -> Bound:
@@ -180,6 +180,17 @@ def test_t8_without_other_rows_is_t1(epsilon: float, delta: float, p: float, ord
     alone = DependentRows(epsilon, delta, 0, p)
     assert alone.delta(order) == BlackBoxAmplified(ClassBase(epsilon, delta), p).delta(order)
     assert alone.delta(order) <= DependentRows(epsilon, delta, 1, p).delta(order)
+
+
+def test_flat_losses_and_vanishing_reaches() -> None:
+    """Gaussian pairs whose loss a float cannot tell from 0: far atoms at epsilon 0, reaches near the smallest double."""
+    far = ReachLaw([0, 2], ["1/2", "1/2"])
+    assert dominating(Gaussian("0.203125"), far).delta(Fraction(0)) == pytest.approx(0.5, rel=1e-6)
+    for reach in (1e-20, 1e-200, 2e-311, 5e-324):
+        tiny = dominating(Gaussian(1), ReachLaw([0, reach], ["1/2", "1/2"]))
+        assert reach / math.sqrt(2 * math.pi) <= tiny.delta(Fraction(0)) <= max(reach, 1e-100)
+        assert tiny.delta(Fraction(1)) < 1e-300
+        assert tiny.epsilon(Fraction(1, 10**6)) == 0
 
 
 @pytest.mark.parametrize("noise", [Laplace(1), Gaussian(1)])

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 from scipy.special import log_ndtr
 
-from absentia.exact import ball
+from absentia.exact import ball, round_up
 from absentia.theory.bound import BallBound, Bound
 from absentia.theory.noise import Noise
 from absentia.theory.pair_gaussian import GaussianPair
@@ -60,6 +60,8 @@ class Worst(Bound):
 
 def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute") -> Bound:
     """The exact dominating pair of a reach law under Laplace or Gaussian noise (T2; section 7 for add/remove)."""
+    if noise.family == "gaussian":
+        atoms = _visible(atoms, noise.size)
     if relation == "substitute":
         pair = GaussianPair if noise.family == "gaussian" else LaplacePair
         return pair(atoms, atoms, noise.size, "T2", ASSUMPTIONS)
@@ -69,6 +71,12 @@ def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute
         return Worst((added, GaussianPair(ORIGIN, atoms, noise.size, "T2", assumptions)))
     added_l = LaplacePair(atoms, ORIGIN, noise.size, "T2", assumptions)
     return Worst((added_l, LaplaceRemoved(atoms, noise.size, "T2", assumptions)))
+
+
+def _visible(atoms: Atoms, scale: float) -> Atoms:
+    """Reaches above 0 but below 1e-100 scales raised to that: safe, and within the range of the float search."""
+    least = Fraction(scale) / 10**100
+    return tuple((x if x == 0 or x >= least else round_up(least), q) for x, q in atoms)
 
 
 @dataclass(frozen=True)
