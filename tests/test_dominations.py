@@ -183,7 +183,7 @@ def test_t8_without_other_rows_is_t1(epsilon: float, delta: float, p: float, ord
 
 
 def test_flat_losses_and_vanishing_reaches() -> None:
-    """Gaussian pairs whose loss a float cannot tell from 0: far atoms at epsilon 0, reaches near the smallest double."""
+    """Gaussian losses that a float cannot tell from 0: far atoms at epsilon 0, reaches near the smallest double."""
     far = ReachLaw([0, 2], ["1/2", "1/2"])
     assert dominating(Gaussian("0.203125"), far).delta(Fraction(0)) == pytest.approx(0.5, rel=1e-6)
     for reach in (1e-20, 1e-200, 2e-311, 5e-324):
