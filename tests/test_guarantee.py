@@ -136,7 +136,7 @@ def test_pure_filter_is_path_wise_t3() -> None:
 
 def test_gaussian_filter_holds_the_envelope_on_every_pattern() -> None:
     book = ab.Filter.gaussian(["0.5", "0.5"], [1, 1], epsilon="8", delta="1e-6")
-    book = book.spend(ab.Gaussian(2), [1.3, -0.0])
+    book = book.spend(ab.Gaussian(2), [1.3, 0])
     with pytest.raises(ab.BudgetRefused, match="steered"):
         book.spend(ab.Gaussian(1), [0, 6])  # the steering query: reach 6 for whichever pattern looks seen
     with pytest.raises(ab.InputError):

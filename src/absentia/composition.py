@@ -11,13 +11,14 @@ from flint import arb
 
 from absentia.amplification import KNOWN_DEPENDENT, amplify
 from absentia.errors import BudgetRefused, InputError
-from absentia.exact import ball, exact, number, precision, probability, round_up
+from absentia.exact import ball, exact, precision, probability, round_up
 from absentia.guarantee import Guarantee
 from absentia.law.reachlaw import ReachLaw
 from absentia.calibration import calibrate
 from absentia.theory.blackbox import BlackBoxAmplified
 from absentia.theory.blocks import FreshMasks
 from absentia.theory.bound import BallBound, Bound
+from absentia.theory.channel import nonnegative
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise, hockey_stick_gaussian
 from absentia.theory.pair import ROWS_INDEPENDENT
 
@@ -52,11 +53,11 @@ def together(
             "releases", len(mass), "(noise, one reach for each pattern) in every release, or black boxes only"
         )
     noises = [noise for noise, _ in pairs]
-    full = full if full is not None else [max(number(x, "reach") for x in table) for _, table in pairs]
+    full = full if full is not None else [max(nonnegative(x, "reach") for x in table) for _, table in pairs]
     if all(isinstance(n, Laplace) for n in noises) or all(isinstance(n, Gaussian) for n in noises):
         kind = Laplace if isinstance(noises[0], Laplace) else Gaussian
-        tables = [[number(x, "reach") / Fraction(n.size) for x in t] for n, t in pairs if isinstance(n, Noise)]
-        wide = [number(x, "full") / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)]
+        tables = [[nonnegative(x, "reach") / Fraction(n.size) for x in t] for n, t in pairs if isinstance(n, Noise)]
+        wide = [nonnegative(x, "full") / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)]
         law = ReachLaw.combined(tables, mass, kind.norm, wide)
         law = ReachLaw(law.reach, [q for _, q in law.atoms], law.full_reach, data_dependent)
         return amplify(kind(1.0), law)
@@ -115,7 +116,7 @@ def _mixed(
         for (noise, _), reach in zip(pairs, reaches, strict=True):
             if isinstance(noise, BlackBox):
                 raise InputError("releases", noise, "additive noise only; account black boxes with black boxes")
-            at = 2 * number(reach, "reach") / Fraction(noise.size)
+            at = 2 * nonnegative(reach, "reach") / Fraction(noise.size)
             pure, square = (pure + at, square) if isinstance(noise, Laplace) else (pure, square + at * at)
         return pure, square
 
@@ -196,7 +197,7 @@ class Filter:
         """An open filter for Gaussian queries whose reach stays below the unit reach u(O), pattern by pattern."""
         law = ReachLaw(unit, mass)
         sigma = calibrate(Gaussian, law, epsilon=epsilon, delta=delta)
-        room = tuple((number(u, "unit") / Fraction(sigma.size)) ** 2 for u in unit)
+        room = tuple((nonnegative(u, "unit") / Fraction(sigma.size)) ** 2 for u in unit)
         masses = tuple(probability(m, "mass") for m in mass)
         return Filter(
             "gaussian", masses, exact(epsilon, "epsilon"), exact(delta, "delta"), room, (Fraction(0),) * len(room)
@@ -210,7 +211,7 @@ class Filter:
             )
         size = Fraction(noise.size)
         power = 2 if self.family == "gaussian" else 1
-        after = tuple(s + (number(x, "reach") / size) ** power for s, x in zip(self.spent, reach, strict=True))
+        after = tuple(s + (nonnegative(x, "reach") / size) ** power for s, x in zip(self.spent, reach, strict=True))
         if self.family == "laplace":
             loss = amplify(Laplace(1.0), ReachLaw([round_up(x) for x in after], self.mass)).epsilon(0)
             if Fraction(loss) > self.epsilon:

@@ -110,6 +110,9 @@ class BallBound(Bound):
 
     def _prove_epsilon(self, guess: float, delta: Fraction) -> float:
         """The guess, polished by one Newton step in balls and stepped up until the ball proves it."""
+        candidate = guess * (1 + 2.0**-46)
+        if guess > 0 and self._proves_closely(candidate, delta):
+            return candidate
         candidate = self._polished(guess, delta)
         step = max(candidate * 2.0**-51, 1e-30)
         while candidate < 1e300:
@@ -128,6 +131,14 @@ class BallBound(Bound):
                 if value > limit:
                     return False
         return False
+
+    def _proves_closely(self, epsilon: float, delta: Fraction) -> bool:
+        """Whether one ball proves delta(epsilon) <= delta and leaves less than 1e-12 of epsilon on the table."""
+        with precision(PRECISIONS[0]):
+            value, limit = self.delta_ball(arb(epsilon)), ball(delta)
+            if not (value.is_finite() and value > 0 and value <= limit):
+                return False
+            return float((limit / value).log().mid()) <= -self.slope(epsilon) * epsilon * 1e-12
 
     def _polished(self, guess: float, delta: Fraction) -> float:
         """One Newton step on ln delta from a ball value; the slope may be rough, the value is not."""
