@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 from fractions import Fraction
 from itertools import chain, combinations, product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -260,3 +262,9 @@ def test_bad_mechanisms_are_refused() -> None:
         geometric([0], ONE, -1, 1)
     with pytest.raises(InputError, match="centre"):
         geometric([3], TWO, -1, 1)
+
+
+def test_the_page_about_verification_runs() -> None:
+    page = Path(__file__).parents[1] / "docs" / "verification.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert (failed, tried > 15) == (0, True)
