@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
 from flint import arb
 
 from absentia.exact import above, precision
@@ -38,7 +39,7 @@ MASKS_FRESH = "every part was released on masks drawn afresh, independent of the
 SHARED = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
 
 COST = 5e-5  # share of epsilon that the grid may cost
-FAR = 50.0  # losses this far above the epsilon asked about may as well be infinite
+LADDER = tuple(4.0**i for i in range(-5, 16))
 
 
 def loss_parts(block: Block, up: bool, down: bool) -> Part:
@@ -68,14 +69,9 @@ class SumOfLosses(Bound):
         wanted = max(0.0, math.nextafter(float(epsilon), -math.inf) if float(epsilon) > epsilon else float(epsilon))
         if wanted >= self.pure():
             return 0.0
-        cut = 2 * wanted + FAR
-        cumulant, _ = self._sketch(cut)
-        theta = cumulant.order_at_epsilon(wanted)
-        mean = cumulant.moments(theta)[1]
-        guess = min(0.0, cumulant.log_delta(theta) + theta * (mean - wanted))
-        grids = self._grids(cumulant, theta, wanted, guess, cut, certified)
-        fine = Cumulant.of_grid(grids)
-        return composed(grids, fine.order_at_epsilon(wanted)).delta(wanted)
+        plans = self._plans_at(wanted)
+        plan = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._delta(plan, wanted, False))
+        return self._delta(plan, wanted, certified)
 
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
         pure = self.pure()
@@ -83,11 +79,16 @@ class SumOfLosses(Bound):
             return pure
         if delta >= 1:
             return 0.0
-        start = self._start(delta)
-        if start is None:
-            return math.inf
-        cumulant, theta, guess, cut = start
-        grids = self._grids(cumulant, theta, guess, log_of(delta), cut, certified)
+        plans = self._plans_for(delta)
+        plan = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._epsilon(plan, delta, False))
+        return min(pure, self._epsilon(plan, delta, certified))
+
+    def _delta(self, plan: Plan, epsilon: float, certified: bool) -> float:
+        grids = self._grids(plan, certified)
+        return composed(grids, Cumulant.of_grid(grids).order_at_epsilon(epsilon)).delta(epsilon)
+
+    def _epsilon(self, plan: Plan, delta: Fraction, certified: bool) -> float:
+        grids, theta = self._grids(plan, certified), plan.theta
         fine, best = Cumulant.of_grid(grids), math.inf
         for _ in range(4):
             found = composed(grids, theta).epsilon(delta)
@@ -96,7 +97,7 @@ class SumOfLosses(Bound):
             if abs(found - mean) <= 2 * math.sqrt(variance):
                 break  # the order was right for this epsilon
             theta = fine.order_at_epsilon(found) if math.isfinite(found) else 1.5 * theta
-        return min(pure, max(0.0, best))
+        return max(0.0, best)
 
     def pure(self) -> float:
         """The smallest proved epsilon at delta = 0: the sum of the largest losses (T3); inf with Gaussian noise."""
@@ -111,29 +112,59 @@ class SumOfLosses(Bound):
         capped = [(sketched(part).capped(cut), count) for part, count in self.parts]
         return Cumulant.of(capped), sum(count * losses.infinite for losses, count in capped)
 
-    def _start(self, delta: Fraction) -> tuple[Cumulant, float, float, float] | None:
-        """(sketch, order, epsilon, cut) to begin with: the cut on the ladder that promises the smallest epsilon."""
-        highest = max(float(sketched(part).level[-1]) for part, _ in self.parts)
-        cuts = [FAR * 4.0**i for i in range(12) if FAR * 4.0**i < highest]
-        found: list[tuple[Cumulant, float, float, float]] = []
-        for cut in [*cuts, math.inf]:
-            cumulant, infinite = self._sketch(cut)
-            if infinite < delta:
-                theta = cumulant.order_at_delta(math.log(float(delta - Fraction(infinite))))
-                found.append((cumulant, theta, max(0.0, cumulant.moments(theta)[1]), cut))
-        return min(found, key=lambda start: start[2], default=None)
+    def _plans_for(self, delta: Fraction) -> list[Plan]:
+        """How to find epsilon: without a cut, and with the cut that promises the least if that is much less."""
 
-    def _grids(
-        self, cumulant: Cumulant, theta: float, epsilon: float, log_delta: float, cut: float, proved: bool
-    ) -> list[tuple[GridLosses, int]]:
+        def plan(cut: float) -> Plan | None:
+            cumulant, infinite = self._sketch(cut)
+            if cut < math.inf and infinite >= delta:
+                return None
+            theta = cumulant.order_at_delta(math.log(max(float(delta - Fraction(infinite)), 1e-300)))
+            return Plan(cumulant, theta, max(0.0, cumulant.moments(theta)[1]), log_of(delta), cut)
+
+        return first_and_best(plan, lambda plan: plan.epsilon, 0.98)
+
+    def _plans_at(self, epsilon: float) -> list[Plan]:
+        """How to find delta: as `_plans_for`."""
+
+        def plan(cut: float) -> Plan | None:
+            if cut < 2 * epsilon:
+                return None
+            cumulant, infinite = self._sketch(cut)
+            theta = cumulant.order_at_epsilon(epsilon)
+            guess = cumulant.log_delta(theta) + theta * (cumulant.moments(theta)[1] - epsilon)
+            total = float(np.logaddexp(guess, math.log(infinite) if infinite else -math.inf))
+            return Plan(cumulant, theta, epsilon, min(0.0, total), cut)
+
+        return first_and_best(plan, lambda plan: math.exp(plan.log_delta), 0.98)
+
+    def _grids(self, plan: Plan, proved: bool) -> list[tuple[GridLosses, int]]:
         """All parts on one grid, fine enough for COST and cut where the tails are a millionth of delta."""
         n = sum(count for _, count in self.parts)
-        gap = grid_gap(cumulant, theta, epsilon, n)
-        lost = 10.0 ** max(-300, math.floor(log_delta / math.log(10) - 6 - math.log10(n)))
-        about = 2.0 ** (
-            round(4 * math.log2(theta)) / 4
-        )  # few different orders, so that nearby questions share their losses
-        return [(gridded(part, gap, lost, cut, about, proved), count) for part, count in self.parts]
+        gap = grid_gap(plan, n)
+        lost = 10.0 ** max(-300, math.floor(plan.log_delta / math.log(10) - 6 - math.log10(n)))
+        about = 2.0 ** (round(4 * math.log2(plan.theta)) / 4)  # few orders: nearby questions share their losses
+        return [(gridded(part, gap, lost, plan.cut, about, proved), count) for part, count in self.parts]
+
+
+class Plan(NamedTuple):
+    """A float sketch of the losses, an order, guesses, and the level above which losses are called infinite."""
+
+    sketch: Cumulant
+    theta: float
+    epsilon: float
+    log_delta: float
+    cut: float
+
+
+def first_and_best(plan: Callable[[float], Plan | None], value: Callable[[Plan], float], much: float) -> list[Plan]:
+    """The plan without a cut, and the most promising one with a cut below where its order puts weight."""
+    first = plan(math.inf)
+    assert first is not None
+    weighty = first.sketch.upper_end(first.theta)
+    others = [other for cut in LADDER if cut < weighty and (other := plan(cut)) is not None]
+    best = min(others, key=value, default=first)
+    return [first, best] if value(best) < much * value(first) else [first]
 
 
 class IndependentBlocks(SumOfLosses):
@@ -191,15 +222,16 @@ def counted(blocks: Sequence[Block], up: bool, down: bool) -> tuple[tuple[Part, 
     return tuple((pair, count) for pair, count in pairs.items() if not pair.trivial)
 
 
-def grid_gap(cumulant: Cumulant, theta: float, epsilon: float, n: int) -> float:
+def grid_gap(plan: Plan, n: int) -> float:
     """A power of two h with n (theta+1) w^2/12 <= COST epsilon for cells of width w = FINER h, unless that is too fine.
 
     Moving losses to the ends of a cell of width w, with the mean of e^{-L} kept, adds about theta(theta+1) w^2/12 to
     ln E e^{theta L}, and 1/theta times that to epsilon.
     """
-    bottom, top = window(cumulant, theta)
-    scale = max(epsilon, 0.1 * math.sqrt(cumulant.moments(theta)[2]))
-    gap = max(math.sqrt(12 * COST * scale / (n * (theta + 1))) / FINER, 4 * (top - bottom) / LARGEST, 2.0**-60)
+    bottom, top = window(plan.sketch, plan.theta)
+    scale = max(plan.epsilon, 0.1 * math.sqrt(plan.sketch.moments(plan.theta)[2]))
+    cell = math.sqrt(12 * COST * scale / (n * (plan.theta + 1)))
+    gap = max(cell / FINER, 4 * (top - bottom) / LARGEST, 2.0**-60)
     return 2.0 ** math.floor(math.log2(gap))
 
 

@@ -82,6 +82,14 @@ class Cumulant:
         highest = np.where(np.isfinite(self.log_mass), self.level, -np.inf).max(axis=1)
         return float(self.count @ highest)
 
+    def upper_end(self, theta: float) -> float:
+        """The level above which no part has more than a thousandth of its tilted mass."""
+        weight = np.exp(self.log_mass + theta * self.level - self.each(theta)[:, None])
+        order = np.argsort(self.level, axis=1)
+        sorted_weight = np.take_along_axis(weight, order, axis=1)
+        above = np.cumsum(sorted_weight[:, ::-1], axis=1)[:, ::-1] > 1e-3
+        return float(np.take_along_axis(self.level, order, axis=1)[above].max())
+
     def log_delta(self, theta: float) -> float:
         """ln delta at epsilon = K'(theta), by the saddle-point formula: a float guess."""
         k, mean, variance = self.moments(theta)
@@ -174,15 +182,17 @@ def convolved(parts: Parts, tau: float, z: NDArray[np.float64], length: int) -> 
     product, log_g, off = np.ones(length, dtype=complex), np.zeros(length), np.zeros(length)
     relative, total = 0.0, sum(count for _, count in parts)
     for (losses, count), shift in zip(parts, z, strict=True):
-        tilted = losses.mass * np.exp(tau * losses.index - shift)
-        F = np.fft.fft(np.bincount(losses.index % length, tilted, length).astype(complex))
+        kept = losses.mass > 0
+        index, log_mass = losses.index[kept], np.log(losses.mass[kept])
+        tilted = np.exp(tau * index - shift + log_mass)
+        F = np.fft.fft(np.bincount(index % length, tilted, length).astype(complex))
         slip = kappa * float(tilted.sum()) * (1 + 1e-6)
         modulus = np.abs(F) + slip
         log_g += count * np.log(modulus)
         off += count * slip / modulus
         product *= power(F, count)
-        width = float(np.abs(losses.index).max())
-        relative += count * U * (4 * abs(tau) * width + 2 * abs(float(shift)) + 8 + len(losses.index))
+        sizes = 4 * abs(tau) * float(np.abs(index).max()) + 4 * abs(float(shift)) + 4 * float(np.abs(log_mass).max())
+        relative += count * U * (sizes + 8 + len(index))
     error = float(np.mean(np.exp(log_g) * (off + 3 * total * U + kappa))) * (1 + 1e-5) + 1e-290
     return np.maximum(np.fft.ifft(product).real, 0.0) + error, relative
 

@@ -57,7 +57,8 @@ class LossPair:
 
     def sketch(self) -> Losses:
         """A float picture of the losses on coarse nodes: to choose the order and the grid, never to claim."""
-        return at_nodes(self, dense_nodes(self, 1e-300)[::10], proved=False)
+        nodes = dense_nodes(self, 1e-300)
+        return at_nodes(self, np.append(nodes[:-1:10], nodes[-1]), proved=False)
 
     def on_grid(self, gap: float, lost: float, cut: float, theta: float, *, proved: bool) -> GridLosses:
         """The losses on multiples of `gap`; infinite above `cut` and in Gaussian tails of mass about `lost`."""
@@ -215,19 +216,21 @@ def dense_nodes(pair: LossPair, lost: float) -> NDArray[np.float64]:
         inner = spread([(x - LEFT, r) for (x, _), r in zip(up, reach, strict=True)])
     else:
         low, high = -max(x for x, _ in down), max(x for x, _ in up)
-        inner = spread([(x - 40, x + 40) for x in [*(x for x, _ in up), *(-x for x, _ in down)]])
+        centres = [*(x for x, _ in up), *(-x for x, _ in down)]
+        inner = spread([(max(low, x - 40), min(high, x + 40)) for x in centres])
     return np.unique(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
 
 
 def spread(intervals: list[tuple[float, float]]) -> NDArray[np.float64]:
-    """At most about POINTS points, at distance STEP where that allows, that cover all intervals."""
+    """POINTS/5 to POINTS points, at distance STEP where that allows, that cover all intervals."""
     stretches: list[list[float]] = []
     for a, b in sorted(intervals):
         if stretches and a <= stretches[-1][1]:
             stretches[-1][1] = max(b, stretches[-1][1])
         else:
             stretches.append([a, b])
-    step = max(STEP, sum(b - a for a, b in stretches) / POINTS)
+    span = sum(b - a for a, b in stretches)
+    step = max(min(STEP, span / (POINTS // 5)), span / POINTS)
     return np.concatenate([np.linspace(a, b, 2 + int((b - a) / step)) for a, b in stretches])
 
 
@@ -253,6 +256,8 @@ def level_nodes(pair: LossPair, width: float, lost: float, cut: float, theta: fl
     if level[0] < cut < level[-1]:
         inner = np.append(inner, float(np.interp(cut * (1 - 1e-9), level, t)))
     nodes = np.unique(np.concatenate([t[:1], inner, t[-1:]]))
-    keep = np.diff(nodes, append=np.inf) > 1e-6 * STEP  # nodes that all but coincide would divide 0 by 0
+    keep = np.diff(nodes, append=np.inf) > 1e-6 * np.median(
+        np.diff(t)
+    )  # nodes that all but coincide would divide 0 by 0
     keep[0] = keep[-1] = True
     return nodes[keep]
