@@ -106,7 +106,7 @@ class RenyiForms(SidedBound):
         check_relation(relation)
         self.assumptions = (
             "rows draw their forms independently of one another and of the data",
-            "blocks move different coordinates of the output, each by at most its reach when seen, not at all otherwise",
+            "blocks move different coordinates of the output, by at most their reach when seen, else not at all",
             *(["entries missing on top of the design are missing row by row"] if design.residual else []),
             *(["along every path the squared reaches of a block sum to at most its own"] if design.adaptive else []),
             *(["an all-missing row acts like an absent one"] if relation == "add_remove" else []),

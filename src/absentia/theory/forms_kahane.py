@@ -58,7 +58,7 @@ class KahaneForms(SidedBound):
         added = relation == "add_remove"
         self.assumptions = (
             "rows draw their forms independently of one another and of the data",
-            "blocks move different coordinates of the output, each always by the same step, at most its reach, when seen",
+            "blocks move different coordinates of the output, when seen always by the same step, at most their reach",
             "nothing is missing on top of the design",
             "the queries are fixed in advance",
             *(["an all-missing row acts like an absent one"] if added else []),

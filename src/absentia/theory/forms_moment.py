@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-import flint
 import numpy as np
-from flint import arb, arb_series
+from flint import arb, arb_poly
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from absentia.exact import ball, precision
@@ -117,11 +115,23 @@ def _list_series(
 ) -> list[arb]:
     """The coefficients up to x^n of prod_f sum_m (pi_f x)^m / m! e^{s (G_ff - G) m(m-1)/2}."""
     G, own = overlaps
-    with _series_length(n + 1):
-        product = arb_series([1])
-        for (pi, weight), count in Counter(zip(mass, own, strict=True)).items():
-            product *= arb_series(_form_coefficients(n, ball(pi), ball(s * (weight - G)).exp())) ** count
-        return [product[m] for m in range(n + 1)]
+    product = arb_poly([1])
+    for (pi, weight), count in Counter(zip(mass, own, strict=True)).items():
+        form = arb_poly(_form_coefficients(n, ball(pi), ball(s * (weight - G)).exp()))
+        product = _times(product, _power(form, count, n), n)
+    return [product[m] for m in range(n + 1)]
+
+
+def _times(a: arb_poly, b: arb_poly, n: int) -> arb_poly:
+    return (a * b).truncate(n + 1)
+
+
+def _power(a: arb_poly, count: int, n: int) -> arb_poly:
+    if count == 1:
+        return a
+    half = _power(a, count // 2, n)
+    square = _times(half, half, n)
+    return _times(square, a, n) if count % 2 else square
 
 
 def _form_coefficients(n: int, pi: arb, step: arb) -> list[arb]:
@@ -136,13 +146,3 @@ def _form_coefficients(n: int, pi: arb, step: arb) -> list[arb]:
 def _coefficient(n: int, coefficient: arb, G: Fraction, s: Fraction) -> arb:
     """ln( e^{s G n(n-1)/2} n! [x^n] ... ): equal to the moment when all pairs of forms share exactly G."""
     return ball(s * G * n * (n - 1) / 2) + arb(n + 1).lgamma() + coefficient.log()
-
-
-@contextmanager
-def _series_length(length: int) -> Iterator[None]:
-    before = flint.ctx.cap
-    flint.ctx.cap = length
-    try:
-        yield
-    finally:
-        flint.ctx.cap = before
