@@ -108,9 +108,13 @@ def _distinct(words: np.ndarray) -> np.ndarray:
     return _grouped(np.column_stack([words, np.ones(len(words), np.int64)]))
 
 
+def _frame(table: np.ndarray) -> pl.DataFrame:
+    return pl.DataFrame({str(i): np.ascontiguousarray(column) for i, column in enumerate(table.T)})
+
+
 def _grouped(table: np.ndarray) -> np.ndarray:
     """Rows with equal words merged, counts (the last column) added."""
-    frame = pl.DataFrame(np.asfortranarray(table), schema=[str(i) for i in range(table.shape[1])], orient="row")
+    frame = _frame(table)
     *words, count = frame.columns
     return frame.group_by(words).agg(pl.col(count).sum()).to_numpy()
 
@@ -130,22 +134,36 @@ class Patterns:
         if self._waiting > 2 * MAX_PATTERNS:
             self.merge()
 
+    def join(self, other: Patterns) -> None:
+        """Take over another's patterns."""
+        self.unlisted += other.unlisted
+        for part in other.parts:
+            self.add(part)
+
     def merge(self) -> np.ndarray:
-        """One table, most frequent first, ties by the words."""
+        """One table, in any order."""
         if not self.parts:
             return np.zeros((0, (self.width + 2 * _BITS - 1) // (2 * _BITS) + 1), np.int64)
         table = _grouped(np.concatenate(self.parts)) if len(self.parts) > 1 else self.parts[0]
-        table = table[np.lexsort((*table[:, :-1].T, -table[:, -1]))]
-        self.unlisted += int(table[MAX_PATTERNS:, -1].sum())
+        if len(table) > MAX_PATTERNS:
+            table = _frequent(table)
+            self.unlisted += int(table[MAX_PATTERNS:, -1].sum())
         self.parts = [table[:MAX_PATTERNS]]
         self._waiting = len(self.parts[0])
         return self.parts[0]
 
 
+def _frequent(table: np.ndarray) -> np.ndarray:
+    """Most frequent first, ties by the words."""
+    frame = _frame(table)
+    *words, count = frame.columns
+    return frame.sort(count, *words, descending=[True] + [False] * len(words)).to_numpy()
+
+
 def counted(schema: Schema, total: Partial, patterns: Patterns, dropped: int) -> MaskCounts:
     """The frozen value behind merged partials."""
     names = tuple(schema.columns)
-    table = patterns.merge()
+    table = _frequent(patterns.merge())
     bits = [(table[:, j // (2 * _BITS)] >> (j % (2 * _BITS))) & 1 for j in range(len(names))]
     return MaskCounts(
         columns=names, rows=int(total["rows"][0]), observed=total["observed"], unparsed=total["unparsed"],

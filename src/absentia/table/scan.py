@@ -108,8 +108,8 @@ class Total:
         check_rows(int(self.sums["rows"][0]), self.work.demand.grid)
 
     def merge(self, other: Total) -> Total:
-        self.add(other.sums | ({"patterns": other.patterns.merge()} if self.work.profile else {}))
-        self.patterns.unlisted += other.patterns.unlisted
+        self.add(other.sums)
+        self.patterns.join(other.patterns)
         return self
 
     @property
