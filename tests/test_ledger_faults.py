@@ -367,6 +367,26 @@ def test_bad_places_are_refused_before_anything_is_charged(
     assert last_receipt(path).sequence == 5
 
 
+def test_links(path: Path, tmp_path: Path) -> None:
+    """A symbolic link is the same book with the same log; a second hard name would have its own log and is refused."""
+    soft, hard = tmp_path / "soft.ledger", tmp_path / "hard.ledger"
+    soft.symlink_to(path)
+    with Book.open(soft) as one, Book.open(path) as two:
+        receipt = one.append("charge", {"cost": "1"})
+        assert two.head == receipt
+    os.link(path, hard)
+    for name in (path, hard):
+        with pytest.raises(HazardRefused) as refusal:
+            Book.open(name)
+        assert refusal.value.code == "H-LINK"
+    hard.unlink()
+    assert last_receipt(path) == receipt
+    (tmp_path / "other").mkdir()
+    (tmp_path / "dangling.ledger").symlink_to(tmp_path / "other" / "new.ledger")
+    Book.create(tmp_path / "dangling.ledger", TERMS).close()
+    assert last_receipt(tmp_path / "other" / "new.ledger").sequence == 0
+
+
 def test_a_disk_that_really_refuses_bytes(path: Path) -> None:
     """A child may write only so much; what it acknowledged is there, what it was refused is not."""
     acks = path.with_name("acks")

@@ -59,7 +59,7 @@ class Book:
 
         The dataset's identity is 128 random bits. An existing file is never written over.
         """
-        target = Path(path).absolute()
+        target = Path(path).resolve()
         text = _object_text(terms, "terms")
         place.check_directory(target)
         place.check_room(target, len(text))

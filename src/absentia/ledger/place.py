@@ -46,6 +46,13 @@ def check_directory(path: Path) -> None:
             "Locks and syncs are not dependable there, so two writers could overspend or a charge could be lost.",
             "Keep the ledger on a local disk, and share it through the machine that owns the disk.",
         )
+    if path.exists() and path.stat().st_nlink > 1:
+        raise HazardRefused(
+            "H-LINK",
+            f"{path} has more than one name (hard links).",
+            "SQLite keeps a log beside each name, so writers under two names would not see each other.",
+            "Remove the other names, or copy the file where a copy was meant.",
+        )
     targets = [directory, path] if path.exists() else [directory]
     if not all(os.access(target, os.W_OK) for target in targets):
         raise HazardRefused(
