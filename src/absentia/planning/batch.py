@@ -1,0 +1,171 @@
+"""A batch of statistics on one dataset and its guarantee: distances stack first, amplification comes last, once (T7).
+
+A book stores each release's distances in units of its noise; the sum of them is again a batch, and its guarantee is
+the book's total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from absentia.amplification import KNOWN_DEPENDENT, Structure, amplify, base_at
+from absentia.calibration import FAMILIES, _smallest_scale, calibrate
+from absentia.errors import HazardRefused, InputError
+from absentia.exact import round_up
+from absentia.guarantee import Guarantee
+from absentia.law.reachlaw import ReachLaw
+from absentia.missing.process import Process
+from absentia.query.distance import Distances
+from absentia.query.reach import Reach
+from absentia.theory.bound import Bound
+from absentia.theory.noise import Gaussian, Laplace
+from absentia.theory.pair import KnownMask
+
+__all__ = ["Batch"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Distances in units of the noise, with the noise family; `Batch + Batch` is both releases on one dataset."""
+
+    family: str
+    distances: Distances
+
+    @property
+    def noise(self) -> Gaussian | Laplace:
+        """The unit noise of the scaled batch."""
+        return FAMILIES[self.family](1.0)
+
+    @property
+    def reach(self) -> Reach:
+        return self.distances.reach
+
+    def __add__(self, other: Batch) -> Batch:
+        if self.family != other.family:
+            raise InputError("noise", other.family, f"{self.family}, the family of the releases before it")
+        return Batch(self.family, self.distances + other.distances)
+
+    def scaled(self, factor: object) -> Batch:
+        return Batch(self.family, self.distances.scaled(factor))
+
+    def structure(self, missing: Process) -> Structure:
+        """Blocks (T9), forms (T10) or the law of the total reach: the sharpest that is sound."""
+        return missing.joint(self.reach)
+
+    def guarantee(self, missing: Process, relation: str = "substitute", dependent_rows: int = 0) -> Guarantee:
+        """The guarantee of the batch: T2, T9, T10, T10K where they apply, and never above the figure without a law.
+
+        Substitution only: two rows are never further apart than `largest`, whatever the masks, so that figure needs no
+        law; and under MCAR a row and its substitute may be given the same mask, so the mean of the profile over masks
+        at the distance between rows that show the same columns bounds the release too (T5).
+        """
+        if dependent_rows:
+            return self._dependent(relation, dependent_rows)
+        law = self.structure(missing)
+        if relation != "substitute":
+            return amplify(self.noise, law, relation=relation)
+        plain = amplify(self.noise, law, sensitivity=self.distances.largest)
+        extra, known = self._without_reach(missing)
+        companion = plain.companion_known if known is None else known
+        return replace(plain, bounds=(*plain.bounds, *extra), companion_known=companion)
+
+    def _without_reach(self, missing: Process) -> tuple[list[Bound], Guarantee | None]:
+        """Curves that the distances between rows give by themselves, and the figure if the mask is known."""
+        extra: list[Bound] = []
+        if Fraction(self.distances.largest) < 2 * Fraction(self.reach.full):
+            extra.append(replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,)))
+        halves = self.distances.same_mask
+        if not halves.terms:
+            return extra, None
+        law = missing.law(halves)
+        if law.data_dependent:
+            return extra, self._known_dependent(missing)
+        known = KnownMask(self.noise, law.atoms)
+        if halves != self.reach:
+            extra.append(known)
+        return extra, Guarantee((known,), "substitute", f"{type(self.noise).__name__}(1)")
+
+    def _known_dependent(self, missing: Process) -> Guarantee:
+        """The profile at the largest distance that the law allows: masks that follow values may reveal them by themselves."""
+        most = min(2 * Fraction(missing.law(self.reach).max), Fraction(self.distances.largest))
+        bound = replace(base_at(self.noise, most), result="base at the largest reach")
+        return Guarantee((bound,), "substitute", f"{type(self.noise).__name__}(1)", caveats=(KNOWN_DEPENDENT,))
+
+    def _dependent(self, relation: str, rows: int) -> Guarantee:
+        """T8 with eta = 1: one record may change the masks of `rows` other rows, so rows + 1 rows move at most."""
+        stretch = 1 if relation == "add_remove" else 2
+        distance = stretch * Fraction(self.reach.full)
+        if relation == "substitute":
+            distance = min(distance, Fraction(self.distances.largest))
+        bound = base_at(self.noise, (rows + 1) * distance)
+        follow = f"one record changes the law of the masks of at most {rows} other rows"
+        grown = replace(bound, result="T8", assumptions=(follow,))
+        subject = f"{type(self.noise).__name__}(1)"
+        plain = Guarantee((base_at(self.noise, distance),), relation, subject)
+        return Guarantee((grown,), relation, subject, plain, replace(plain, bounds=(grown,)))
+
+    # -- calibration ---------------------------------------------------------------------------------------------
+
+    def smallest_noise(
+        self,
+        missing: Process,
+        epsilon: Fraction,
+        delta: Fraction,
+        relation: str = "substitute",
+        dependent_rows: int = 0,
+        without_missingness: bool = False,
+    ) -> float:
+        """The least factor on every noise scale that keeps (epsilon, delta); each result is tried, the best is kept."""
+        promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "relation": relation}
+        worst = self._worst(relation, 0 if without_missingness else dependent_rows)
+        if without_missingness or dependent_rows:
+            return calibrate(self.family, worst, **promise).size
+        found = [calibrate(self.family, self.structure(missing), **promise).size]
+        if relation == "substitute":
+            if Fraction(worst.max) < Fraction(self.reach.full):
+                found.append(calibrate(self.family, worst, **promise).size)
+            law = missing.law(self.distances.same_mask) if self.distances.same_mask.terms else None
+            if law is not None and not law.data_dependent and self.distances.same_mask != self.reach and law.max > 0:
+                make = FAMILIES[self.family]
+                scale = _smallest_scale(lambda s: KnownMask(make(s), law.atoms), epsilon, delta, law.max)
+                found += [scale] if scale is not None else []
+        return min(found)
+
+    def _worst(self, relation: str, dependent_rows: int) -> ReachLaw:
+        """The point law whose pair is the figure without missingness (for dependent rows, g + 1 rows at once)."""
+        reach = Fraction(self.reach.full)
+        if relation == "substitute":
+            reach = min(reach, Fraction(self.distances.largest) / 2)
+        if reach == 0:
+            raise HazardRefused(
+                "H18",
+                "Nothing that is asked moves with a record.",
+                "A query without reach needs no noise and no budget, and releases nothing about anybody.",
+                "Ask for at least one statistic of a column.",
+            )
+        return ReachLaw.point(round_up(reach * (dependent_rows + 1)))
+
+    # -- storage -------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        d = self.distances
+        return {
+            "family": self.family,
+            "reach": d.reach.to_dict(),
+            "same_mask": d.same_mask.to_dict(),
+            "largest": d.largest,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Batch:
+        """The batch that `to_dict` wrote."""
+        if data.get("family") not in FAMILIES:
+            raise InputError("family", data.get("family"), "gaussian or laplace")
+        reach, halves = (Reach.from_dict(cast("dict[str, object]", data[key])) for key in ("reach", "same_mask"))
+        return Batch(str(data["family"]), Distances(reach, halves, float(data["largest"])))
+
+
+ANY_MASKS = "none about missing entries: two rows are never further apart, whatever they show"

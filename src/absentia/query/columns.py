@@ -1,0 +1,311 @@
+"""Queries on one column, or on a table of categories: counts, sums, means, variances, histograms, marginals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from absentia.errors import InputError
+from absentia.exact import number
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, cell_names, row
+from absentia.query.statistic import Bins, Statistic
+
+__all__ = ["bins_of", "count", "histogram", "marginal", "mean", "total", "variance"]
+
+COUNT_SHARE = Fraction(1, 2)
+"""Share of a count beside its sum: (1 + share)(1 + m^2/share) is small for every mean m in [-1, 1]."""
+SPREAD_SHARE = Fraction(1, 16)
+"""Share of the sum of squares that a mean's sampling error needs: 2 % more noise."""
+HIDDEN = "the noise hides how many entries there are: only the public bounds can be given"
+TOO_FEW = 3.0  # a noisy count below so many standard deviations of its noise supports no ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneColumn(Query):
+    """A query about one column."""
+
+    column: str
+
+    @property
+    def subject(self) -> str:
+        return self.column
+
+    @property
+    def own_columns(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def arguments(self) -> dict[str, Any]:
+        return {"column": self.column}
+
+    def power(self, e: int) -> Statistic:
+        """sum of w z^e."""
+        return self.stat([(self.column, e)])
+
+    def size(self, schema: Columns, seen: Seen) -> tuple[float, float]:
+        """How many rows (or how much weight) one group is expected to hold: equal groups, average weight 1."""
+        low, high = seen(self.columns)
+        groups = math.prod(len(schema.columns[name].values) for name in self.by)
+        return low / groups, high / groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(OneColumn):
+    """The number of observed entries of a column."""
+
+    kind: ClassVar[str] = "count"
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        return {self.power(0): Fraction(1)}
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        s = self.power(0)
+        return [
+            row(self.name, cell, x, sd[s], reading.binomial_error(x), reading, OF_TABLE, (0.0, math.inf), table=True)
+            for cell, x in zip(self.groups(schema), flat(noisy[s]), strict=True)
+        ]
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        return [Expectation(self.name, "each", "rows", sd[self.power(0)], sd[self.power(0)])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total(OneColumn):
+    """The sum of the observed entries of a column: halfwidth * sum z + midpoint * count."""
+
+    kind: ClassVar[str] = "sum"
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        """Shares in proportion to what each adds to the error: |midpoint| to halfwidth."""
+        column = number_column(schema, self.column)
+        middle, half = Fraction(abs(column.midpoint)), Fraction(column.halfwidth)
+        largest = max(middle, half)
+        shares = {self.power(1): half / largest, self.power(0): middle / largest}
+        return {s: max(w, Fraction(1, 10**6)) for s, w in shares.items() if w}
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        column, s, c = schema.columns[self.column], self.power(1), self.power(0)
+        counts = flat(noisy[c]) if c in noisy else np.zeros(flat(noisy[s]).size)
+        noise = math.hypot(column.halfwidth * sd[s], column.midpoint * sd.get(c, 0.0))
+        rows = []
+        for cell, z, n in zip(self.groups(schema), flat(noisy[s]), counts, strict=True):
+            x = column.halfwidth * z + column.midpoint * n
+            largest = max(abs(column.low), abs(column.high))
+            sampling = min(largest * math.sqrt(max(n, abs(z), 1.0)), largest * math.sqrt(reading.n or math.inf))
+            rows.append(row(self.name, cell, x, noise, sampling, reading, OF_TABLE + " (at most)", table=True))
+        return rows
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        column = schema.columns[self.column]
+        noise = math.hypot(column.halfwidth * sd[self.power(1)], column.midpoint * sd.get(self.power(0), 0.0))
+        return [Expectation(self.name, "each", self.column, noise, noise)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(OneColumn):
+    """The mean of the observed entries: a private sum over a private count; both are charged."""
+
+    kind: ClassVar[str] = "mean"
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        number_column(schema, self.column)
+        return {self.power(1): Fraction(1), self.power(0): COUNT_SHARE, self.power(2): SPREAD_SHARE}
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        column, s, c, q = schema.columns[self.column], self.power(1), self.power(0), self.power(2)
+        limits, heaviest = (column.low, column.high), maximum_weight(schema, self.weight)
+        rows = []
+        for cell, z, n, zz in zip(self.groups(schema), *(flat(noisy[t]) for t in (s, c, q)), strict=True):
+            if n <= TOO_FEW * sd[c] or n <= 1:
+                rows.append(Row(self.name, cell, column.midpoint, math.inf, math.inf, *limits, HIDDEN))
+                continue
+            m = min(max(z / n, -1.0), 1.0)
+            spread = min(max(zz / n - m * m, 0.0), 1 - m * m)
+            noise = column.halfwidth * math.hypot(sd[s], m * sd[c]) / n
+            sampling = column.halfwidth * math.sqrt(spread * heaviest / n)
+            x = column.midpoint + column.halfwidth * z / n
+            rows.append(row(self.name, cell, x, noise, sampling, reading, weighted(OF_OBSERVED, self.weight), limits))
+        return rows
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        """From a mean at the midpoint to one at a bound, and from the most to the fewest observed entries."""
+        column, (low, high) = schema.columns[self.column], self.size(schema, seen)
+        s, c = sd[self.power(1)], sd[self.power(0)]
+        best, worst = column.halfwidth * s, column.halfwidth * math.hypot(s, c)
+        return [Expectation(self.name, "each", self.column, over(best, high), over(worst, low))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variance(OneColumn):
+    """The variance of the observed entries, from private sums of z and z^2 and a private count."""
+
+    kind: ClassVar[str] = "variance"
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        number_column(schema, self.column)
+        return {self.power(1): Fraction(1), self.power(0): COUNT_SHARE, self.power(2): Fraction(1)}
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        column, s, c, q = schema.columns[self.column], self.power(1), self.power(0), self.power(2)
+        unit, heaviest = column.halfwidth**2, maximum_weight(schema, self.weight)
+        rows = []
+        for cell, z, n, zz in zip(self.groups(schema), *(flat(noisy[t]) for t in (s, c, q)), strict=True):
+            if n <= TOO_FEW * sd[c] or n <= 1:
+                rows.append(Row(self.name, cell, unit / 3, math.inf, math.inf, 0.0, unit, HIDDEN))
+                continue
+            m = min(max(z / n, -1.0), 1.0)
+            raw = zz / n - m * m
+            v = min(max(raw, 0.0), 1 - m * m)
+            noise = unit * math.hypot(sd[q], 2 * m * sd[s], (2 * m * m - zz / n) * sd[c]) / n
+            sampling = unit * v * math.sqrt(2 * heaviest / n)
+            note = weighted(OF_OBSERVED, self.weight) + "; sampling error as of normal values"
+            rows.append(row(self.name, cell, unit * raw * n / (n - 1), noise, sampling, reading, note, (0.0, unit)))
+        return rows
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        unit, (low, high) = schema.columns[self.column].halfwidth ** 2, self.size(schema, seen)
+        s, c, q = (sd[self.power(e)] for e in (1, 0, 2))
+        best, worst = unit * q, unit * math.hypot(q, 2 * s, c)
+        return [Expectation(self.name, "each", f"{self.column} squared", over(best, high), over(worst, low))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginal(Query):
+    """The number of rows in every combination of public categories (or bins) of these columns."""
+
+    kind: ClassVar[str] = "marginal"
+    cells: tuple[str | Bins, ...]
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(c.column if isinstance(c, Bins) else c for c in self.cells)
+
+    @property
+    def own_columns(self) -> frozenset[str]:
+        return frozenset(c.column if isinstance(c, Bins) else c for c in self.cells)
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        return {self.stat(cells=self.cells): Fraction(1)}
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        s = self.stat(cells=self.cells)
+        names = cell_names(schema, s.cells)
+        return [
+            row(self.name, cell, x, sd[s], reading.binomial_error(x), reading, OF_TABLE, (0.0, math.inf), table=True)
+            for cell, x in zip(names, flat(noisy[s]), strict=True)
+        ]
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        s = self.stat(cells=self.cells)
+        return [Expectation(self.name, "each", "rows", sd[s], sd[s])]
+
+    def arguments(self) -> dict[str, Any]:
+        bins = {c.column: list(c.edges) for c in self.cells if isinstance(c, Bins)}
+        names = [c.column if isinstance(c, Bins) else c for c in self.cells]
+        return {"columns": names, **({"bins": bins} if bins else {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram(Marginal):
+    """The number of rows in every category, or public bin, of one column."""
+
+    kind: ClassVar[str] = "histogram"
+
+    def arguments(self) -> dict[str, Any]:
+        (cell,) = self.cells
+        return {"column": cell.column, "bins": list(cell.edges)} if isinstance(cell, Bins) else {"column": cell}
+
+
+# -- constructors ----------------------------------------------------------------------------------------------------
+
+
+def count(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Count:
+    """The number of observed entries of a column (with `weight`, their total weight)."""
+    return Count(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def total(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Total:
+    """The sum of the observed entries of a number column."""
+    return Total(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def mean(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Mean:
+    """The mean of the observed entries of a number column."""
+    return Mean(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def variance(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Variance:
+    """The variance of the observed entries of a number column."""
+    return Variance(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def histogram(
+    column: str, bins: Sequence[object] | None = None, *, by: object = (), weight: str | None = None, share: object = 1
+) -> Histogram:
+    """Counts of every public category of a column, or of every public bin of a number column (`bins`: the edges)."""
+    cell = one(column) if bins is None else bins_of(one(column), bins)
+    return Histogram(cells=(cell,), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def marginal(
+    columns: Sequence[str],
+    bins: Mapping[str, Sequence[object]] | None = None,
+    *,
+    by: object = (),
+    weight: str | None = None,
+    share: object = 1,
+) -> Marginal:
+    """The k-way table of these columns; `bins` gives the edges of number columns."""
+    names, edges = columns_of(columns), bins or {}
+    if not names:
+        raise InputError("columns", columns, "at least one column")
+    if not isinstance(edges, Mapping) or set(edges) - set(names):
+        raise InputError("bins", edges, "edges for columns of this table")
+    cells = tuple(bins_of(n, edges[n]) if n in edges else n for n in names)
+    return Marginal(cells=cells, by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def bins_of(column: str, edges: object, field: str = "bins") -> Bins:
+    """Public bins from a list of edges (numbers, or decimals as text)."""
+    if isinstance(edges, str) or not isinstance(edges, Sequence):
+        raise InputError(field, edges, "a list of increasing edges")
+    return Bins(column, tuple(float(number(e, f"{field}[{i}]")) for i, e in enumerate(edges)))
+
+
+# -- small readings --------------------------------------------------------------------------------------------------
+
+
+def one(column: object, field: str = "column") -> str:
+    if not isinstance(column, str) or not column:
+        raise InputError(field, column, "the name of a column")
+    return column
+
+
+def flat(values: Any) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.asarray(values, dtype=np.float64).ravel()
+
+
+def over(error: float, size: float) -> float:
+    return error / size if size > 0 else math.inf
+
+
+def number_column(schema: Columns, name: str) -> Any:
+    """The column, which must hold numbers."""
+    column = schema.columns.get(name)
+    if column is None or column.kind != "number":
+        raise InputError("column", name, "a number column of the schema", code="E-COLUMN" if column is None else "E-KIND")
+    return column
+
+
+def maximum_weight(schema: Columns, weight: str | None) -> float:
+    """The largest survey weight: sum w^2 <= maximum * sum w bounds what weighting does to a sampling error."""
+    return 1.0 if weight is None else float(schema.columns[weight].high)
+
+
+def weighted(note: str, weight: str | None) -> str:
+    return note if weight is None else note + "; sampling error at most this, from the public maximum weight"

@@ -1,0 +1,112 @@
+"""From noisy statistics to rows of an answer: estimates, standard errors, intervals. Post-processing only."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtri
+
+from absentia.query.statistic import Bins
+
+__all__ = ["OF_OBSERVED", "OF_TABLE", "Reading", "Row", "cell_names", "half_width", "row"]
+
+OF_TABLE = "about this table: the interval holds the noise; sampling error is stated apart"
+OF_OBSERVED = (
+    "of observed entries (available cases): also of all entries when they go missing completely at random;"
+    " biased by an unknown amount under MAR or MNAR"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of an answer, in the schema's units, with its errors and where it needs care."""
+
+    query: str
+    cell: str
+    estimate: float
+    se_noise: float
+    se_sampling: float
+    low: float
+    high: float
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; None where no finite number can be given."""
+        return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an answer is read: the public n, the confidence of intervals, the family of the noise."""
+
+    n: int | None = None
+    confidence: float = 0.95
+    family: str = "gaussian"
+
+    def binomial_error(self, count: float) -> float:
+        """The standard deviation of a count of rows over samples: binomial when n is public, else Poisson."""
+        share = min(count / self.n, 1.0) if self.n else 0.0
+        return math.sqrt(max(count, 0.0) * (1 - share))
+
+
+def half_width(se_noise: float, se_sampling: float, reading: Reading) -> float:
+    """t with P(|noise + sampling| <= t) = confidence, sampling normal and the noise of its family.
+
+    Several Laplace noises are read as one of the same variance, which has the longest interval of them.
+    """
+    if not math.isfinite(se_noise) or not math.isfinite(se_sampling):
+        return math.inf
+    beta = (1 - reading.confidence) / 2
+    both = math.hypot(se_noise, se_sampling)
+    normal = -float(ndtri(beta)) * both
+    if reading.family == "gaussian" or se_noise <= 1e-6 * both:
+        return normal
+    b = se_noise / math.sqrt(2)
+    if se_sampling <= 1e-6 * both:
+        return -b * math.log(2 * beta)
+    gap = lambda t: _laplace_normal_tail(t, b, se_sampling) - beta  # noqa: E731
+    return float(brentq(gap, 0.0, 2 * normal + 20 * b))
+
+
+def _laplace_normal_tail(t: float, b: float, s: float) -> float:
+    """P(L + N > t) for Laplace noise of scale b and a normal of standard deviation s."""
+    shift = s * s / (2 * b * b)
+    up = math.exp(shift - t / b + float(log_ndtr(t / s - s / b)))
+    down = math.exp(shift + t / b + float(log_ndtr(-t / s - s / b)))
+    return math.exp(float(log_ndtr(-t / s))) + (up - down) / 2
+
+
+def row(
+    query: str,
+    cell: str,
+    estimate: float,
+    se_noise: float,
+    se_sampling: float,
+    reading: Reading,
+    note: str = "",
+    limits: tuple[float, float] = (-math.inf, math.inf),
+    table: bool = False,
+) -> Row:
+    """The row of an estimate; `table`: the interval is about the table itself, so it holds the noise only."""
+    t = half_width(se_noise, 0.0 if table else se_sampling, reading)
+    clipped = min(max(estimate, limits[0]), limits[1])
+    low, high = (min(max(edge, limits[0]), limits[1]) for edge in (estimate - t, estimate + t))
+    return Row(query, cell, clipped, se_noise, se_sampling, low, high, note)
+
+
+def cell_names(schema: Any, cells: Sequence[str | Bins]) -> list[str]:
+    """The name of every cell in C order: "smoker=yes, age=[18, 65)"; one empty name when there are no cells."""
+    axes = [_names(schema, cell) for cell in cells]
+    return [", ".join(combination) for combination in itertools.product(*axes)]
+
+
+def _names(schema: Any, cell: str | Bins) -> list[str]:
+    if not isinstance(cell, Bins):
+        return [f"{cell}={value}" for value in schema.columns[cell].values]
+    pairs = list(itertools.pairwise(cell.edges))
+    return [f"{cell.column}=[{a:g}, {b:g}{']' if i == len(pairs) - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
