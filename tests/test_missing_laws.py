@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from absentia import missing
 from absentia.errors import InputError
 from absentia.law.blocks import Blocks
+from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.events import Event, worst
 from absentia.missing.sampled import Sampled
@@ -384,6 +385,7 @@ def test_every_process_obeys_the_laws_of_nature(process: missing.Process) -> Non
         (lambda: missing.gamma(missing.without(COLUMNS), "0.5"), "gamma"),
         (lambda: missing.from_dict({"process": "magic"}), "missing.process"),
         (lambda: missing.from_dict({"process": "patterns", "columns": ["a"]}), "missing.observed"),
+        (lambda: missing.from_dict({"process": "without", "becuase": "x"}), "missing.becuase"),
         (lambda: missing.product(missing.without(["a"]), missing.without(["b"])), "parts[1].columns"),
     ],
 )
@@ -436,3 +438,25 @@ def test_many_columns_stay_fast() -> None:
     assert isinstance(blocks, Blocks)
     assert len(blocks.blocks) == 1000
     assert law.max <= math.sqrt(1000) * (1 + 1e-12)
+
+
+def test_the_whole_says_what_its_parts_say() -> None:
+    design = missing.planned(COLUMNS, [["a"], ["b"]], because="two forms", by="office")
+    answers = missing.independent(COLUMNS, {"a": "0.9"}, because="last wave", by="office")
+    both = missing.product(design, answers)
+    assert (both.because, both.by, both.kind) == ("two forms; last wave", "office", "declared")
+    assert missing.unit_nonresponse(design, "0.1").because == "two forms"
+
+
+def test_patterns_that_depend_on_values_are_no_design() -> None:
+    """T10 and mixing form by form need forms drawn independently of the record."""
+    patterns = missing.planned(COLUMNS, [["a"], ["b"]])
+    steered = missing.from_dict({**patterns.to_dict(), "data_dependent": True})
+    reach = Reach(2, [Term(frozenset({c}), 1.0) for c in COLUMNS])
+    assert isinstance(patterns.joint(reach), Forms)
+    assert isinstance(steered.joint(reach), ReachLaw)
+    hidden = missing.independent(COLUMNS, {"a": 0})
+    by_form = missing.product(patterns, hidden).law(reach)
+    steered_law = missing.product(steered, hidden).law(reach)
+    assert by_form.dominated_by(steered_law)
+    assert steered_law.mean > by_form.mean

@@ -24,6 +24,7 @@ class Complete(Process):
     """Nothing is ever missing; without columns it speaks about any."""
 
     name: ClassVar[str] = "without"
+    parameters: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -32,6 +32,7 @@ class Counts(Process):
     """
 
     name: ClassVar[str] = "counts"
+    parameters: ClassVar[tuple[str, ...]] = ("mass", "confidence")
     mass: tuple[Fraction, ...]
     confidence: str = ""
 
@@ -132,7 +133,7 @@ def bounds(
     return Counts(columns=names, mass=tuple(mass), data_dependent=data_dependent, because=because, by=by)
 
 
-@spelled("bounds")
+@spelled("bounds", "p_star", "k", "rho", "eta")
 def _bounds(data: Mapping[str, Any]) -> Counts:
     """The [missing] table of a plan: p_star, k or rho, eta."""
     given = {key: data[key] for key in ("k", "rho", "eta", "data_dependent", "because", "by") if key in data}

@@ -57,7 +57,7 @@ def planned(
     )
 
 
-@spelled("planned")
+@spelled("planned", "asked", "mass")
 def _planned(data: Mapping[str, Any]) -> Patterns:
     """The [missing] table of a plan: asked = [[...], ...], mass = [...]."""
     said = {key: str(data.get(key, "")) for key in ("because", "by")}

@@ -37,12 +37,13 @@ class Event:
 def term_groups(reach: Reach, switches: Callable[[str], Iterable[Hashable]]) -> list[tuple[Term, ...]]:
     """The terms of the reach in groups whose columns share no switch, directly or through other terms.
 
-    Terms that no switch can hide form the first group.
+    Terms that no switch can hide form the first group. Columns that one output mixes share a switch of their own.
     """
     groups: list[tuple[set[Hashable], tuple[Term, ...]]] = []
     always: tuple[Term, ...] = ()
     for term in reach.terms:
-        touched = {switch for column in term.columns for switch in switches(column)}
+        touched: set[Hashable] = {switch for column in term.columns for switch in switches(column)}
+        touched |= {together for together in reach.mixed if term.columns & together}
         if not touched:
             always += (term,)
             continue

@@ -36,6 +36,7 @@ class Worse(Process):
     """
 
     name: ClassVar[str] = "gamma"
+    parameters: ClassVar[tuple[str, ...]] = ("gamma", "base")
     base: Process
     odds: Fraction
 

@@ -39,6 +39,7 @@ class Independent(Process):
     """
 
     name: ClassVar[str] = "independent"
+    parameters: ClassVar[tuple[str, ...]] = ("observed",)
     factors: tuple[Factor, ...]
 
     def __post_init__(self) -> None:

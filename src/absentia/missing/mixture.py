@@ -21,7 +21,7 @@ from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Observed, Process, from_dict, provenance, stored
-from absentia.missing.product import same_columns, weakest
+from absentia.missing.product import claims, same_columns, weakest
 from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, masses_of, names_of, written
 from absentia.query.reach import Reach
@@ -42,6 +42,7 @@ class Mixture(Process):
     """
 
     name: ClassVar[str] = "mixture"
+    parameters: ClassVar[tuple[str, ...]] = ("mass", "parts", "at_least_nothing")
     parts: tuple[Process, ...]
     mass: tuple[Fraction, ...]
     at_least_nothing: bool = False
@@ -110,10 +111,9 @@ def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, beca
         columns=found[0].columns,
         parts=found,
         mass=masses_of(mass, len(found)),
-        because=because,
-        by=by,
         kind=weakest(found),
         data_dependent=any(part.data_dependent for part in found),
+        **claims(found, because, by),
     )
 
 
@@ -138,7 +138,7 @@ def unit_nonresponse(
     """
     q = probability(probability_of_nothing, "probability_of_nothing")
     nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
-    both = mixture([nothing, process], [q, 1 - q], because or process.because, by or process.by)
+    both = mixture([nothing, process], [q, 1 - q], because, by)
     depends = both.data_dependent or data_dependent
     return replace(both, kind="declared", data_dependent=depends, at_least_nothing=data_dependent)
 

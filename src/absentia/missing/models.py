@@ -48,6 +48,7 @@ class PatternModel(Process):
     """
 
     name: ClassVar[str] = "pattern model"
+    parameters: ClassVar[tuple[str, ...]] = ("patterns",)
     domain: Domain
     candidates: tuple[Candidate, ...]
 

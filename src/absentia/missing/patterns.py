@@ -34,6 +34,7 @@ class Patterns(Process):
     """
 
     name: ClassVar[str] = "patterns"
+    parameters: ClassVar[tuple[str, ...]] = ("observed", "mass")
     observed: tuple[frozenset[str], ...]
     mass: tuple[Fraction, ...]
 
@@ -57,12 +58,13 @@ class Patterns(Process):
         """Forms over the pieces of the reach (T10, Gaussian noise); the law in the l1 norm.
 
         A term moves the query only when its columns are seen, by at most its weight whatever else is seen, which is
-        all that T10 uses. T10K also needs the same movement every time: a term that counts when *any* of several
-        columns is seen may move differently from pattern to pattern, so it is declared as missing on top.
+        all that T10 uses, with a design independent of the record. T10K also needs the same movement every time: a
+        term that counts when *any* of several columns is seen may move differently from pattern to pattern, so it is
+        declared as missing on top.
         """
         self.covers(reach)
         drawn = pieces(reach, self.observed)
-        if reach.norm != 2 or len(drawn) < 2:
+        if reach.norm != 2 or len(drawn) < 2 or self.data_dependent or reach.mixed:
             return self.law(reach)
         forms = [[b for b, where in enumerate(drawn) if i in where] for i in range(len(self.observed))]
         return Forms(

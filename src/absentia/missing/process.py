@@ -25,7 +25,8 @@ __all__ = ["Kind", "Observed", "Process", "from_dict", "provenance", "spelled", 
 
 Observed = NDArray[np.bool_]
 Kind = Literal["design", "declared", "certified"]
-_STORED: dict[str, Callable[[Mapping[str, Any]], Process]] = {}
+_STORED: dict[str, tuple[Callable[[Mapping[str, Any]], Process], tuple[str, ...]]] = {}
+_ALWAYS = ("process", "columns", "domain", "because", "by", "kind", "data_dependent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,7 @@ class Process(ABC):
     """
 
     name: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]  # what `fields` may hold
     columns: tuple[str, ...]
     because: str = ""
     by: str = ""
@@ -157,15 +159,17 @@ P = TypeVar("P", bound=type[Process])
 
 def stored(cls: P) -> P:
     """Class decorator: `from_dict` knows this process."""
-    _STORED[cls.name] = cls.parse  # type: ignore[attr-defined]
+    _STORED[cls.name] = (cls.parse, cls.parameters)  # type: ignore[attr-defined]
     return cls
 
 
-def spelled(name: str) -> Callable[[Callable[[Mapping[str, Any]], Process]], Callable[[Mapping[str, Any]], Process]]:
+def spelled(
+    name: str, *parameters: str
+) -> Callable[[Callable[[Mapping[str, Any]], Process]], Callable[[Mapping[str, Any]], Process]]:
     """Function decorator: another spelling that `from_dict` reads."""
 
     def keep(parse: Callable[[Mapping[str, Any]], Process]) -> Callable[[Mapping[str, Any]], Process]:
-        _STORED[name] = parse
+        _STORED[name] = (parse, parameters)
         return parse
 
     return keep
@@ -189,6 +193,10 @@ def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
     name = data.get("process") if isinstance(data, Mapping) else None
     if name not in _STORED:
         raise InputError("missing.process", name, f"one of {', '.join(sorted(_STORED))}")
+    parse, parameters = _STORED[name]
+    for key in data:
+        if key not in (*_ALWAYS, *parameters):
+            raise InputError(f"missing.{key}", data[key], f"a field of {name}: {', '.join(parameters + _ALWAYS)}")
     if schema is not None and "columns" not in data:
         data = {"columns": list(names_of(schema)), "domain": stored_domain(domain_of(schema, None)), **data}
-    return _STORED[name](data)
+    return parse(data)

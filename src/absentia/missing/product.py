@@ -23,7 +23,7 @@ from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, names_of
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Product", "nonresponse_on", "product", "same_columns", "weakest"]
+__all__ = ["Product", "claims", "nonresponse_on", "product", "same_columns", "weakest"]
 
 _KINDS: tuple[Kind, ...] = ("declared", "certified", "design")  # from the weakest claim to the strongest
 
@@ -39,6 +39,7 @@ class Product(Process):
     """
 
     name: ClassVar[str] = "product"
+    parameters: ClassVar[tuple[str, ...]] = ("independent", "parts")
     parts: tuple[Process, ...]
     independent: bool = True
 
@@ -61,7 +62,7 @@ class Product(Process):
         first, rest = self.parts[0], self.parts[1:]
         if not rest or not self.independent:
             return first.powers(reach)
-        if isinstance(first, Patterns):
+        if isinstance(first, Patterns) and not first.data_dependent:
             others = rest[0] if len(rest) == 1 else replace(self, parts=rest)
             shown = zip(first.observed, first.mass, strict=True)
             return mixed((mass, others.powers(_within(reach, seen))) for seen, mass in shown if mass)
@@ -107,7 +108,7 @@ def product(*parts: Process, because: str = "", by: str = "") -> Process:
     models = [part for part in parts if isinstance(part, ColumnModel)]
     others = [part for part in parts if not isinstance(part, (Independent, ColumnModel))]
     factors = tuple(factor for part in switches for factor in part.factors)
-    said: dict[str, Any] = {"because": because, "by": by, "kind": weakest(parts)}
+    said: dict[str, Any] = {"kind": weakest(parts), **claims(parts, because, by)}
     if models:
         rules = tuple(rule for model in models for rule in model.rules)
         own = tuple(factor for model in models for factor in model.factors)
@@ -155,6 +156,15 @@ def same_columns(columns: Sequence[str], parts: Iterable[Process]) -> None:
     for i, part in enumerate(parts):
         if part.columns != tuple(columns):
             raise InputError(f"parts[{i}].columns", part.columns, f"the same columns in each part: {tuple(columns)}")
+
+
+def claims(parts: Iterable[Process], because: str, by: str) -> dict[str, str]:
+    """Who claims the whole and why: what is given, or what the parts say."""
+    listed = list(parts)
+    whys, whos = (
+        dict.fromkeys(filter(None, words)) for words in zip(*((p.because, p.by) for p in listed), strict=True)
+    )
+    return {"because": because or "; ".join(whys), "by": by or "; ".join(whos)}
 
 
 def weakest(parts: Iterable[Process]) -> Kind:

@@ -41,6 +41,7 @@ class Sampled(Process):
     """
 
     name: ClassVar[str] = "matrix sampling"
+    parameters: ClassVar[tuple[str, ...]] = ("clusters", "asked")
     clusters: tuple[frozenset[str], ...]
     asked: int
 
@@ -106,7 +107,7 @@ class Sampled(Process):
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """Forms: the clusters as blocks when every term lies in one cluster, else the listed forms if they are few."""
         self.covers(reach)
-        if reach.norm != 2:
+        if reach.norm != 2 or self.data_dependent or reach.mixed:
             return self.law(reach)
         events = self.events(reach)
         if singles(events) and not any(term.any for term in reach.terms):

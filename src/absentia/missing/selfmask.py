@@ -96,6 +96,7 @@ class ColumnModel(Process):
     """
 
     name: ClassVar[str] = "column model"
+    parameters: ClassVar[tuple[str, ...]] = ("missing", "observed")
     domain: Domain
     rules: tuple[tuple[str, Rule], ...]
     factors: tuple[Factor, ...] = ()
