@@ -22,7 +22,7 @@ from absentia.theory.channel import nonnegative
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise, hockey_stick_gaussian
 from absentia.theory.pair import ROWS_INDEPENDENT
 
-__all__ = ["Filter", "fresh_masks", "together"]
+__all__ = ["Filter", "MixedKnown", "fresh_masks", "together"]
 
 
 def together(
@@ -83,9 +83,11 @@ class MixedKnown(BallBound):
     """(mass, pure loss, squared Gaussian distance) between two rows that show the same pattern"""
     result: str = "T7"
     assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)")
+    extra: Fraction = Fraction(0)
+    """The deltas of black boxes released beside them"""
 
     def delta_ball(self, epsilon: arb) -> arb:
-        total = arb(0)
+        total = ball(self.extra)
         for mass, pure, square in self.patterns:
             e, g = ball(pure), ball(square).sqrt()
             likely = 1 / (1 + (-e).exp())

@@ -111,7 +111,7 @@ class Own(Query):
 
     def distances(self, norm: Norm) -> Distances:
         """r(O) = sum of L_j over O in either norm; its square is a sum over columns and pairs."""
-        reach = Reach(norm, self._terms(norm))
+        reach = Reach(norm, self._terms(norm), [self.own_columns])
         return Distances(reach, reach, round_up(2 * Fraction(reach.full)))
 
     def _terms(self, norm: Norm) -> list[Term]:

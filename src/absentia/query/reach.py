@@ -44,12 +44,17 @@ class Term:
 
 @dataclass(frozen=True)
 class Reach:
-    """The reach of a query in the l1 or the l2 norm; terms on the same event are merged, weights rounded up."""
+    """The reach of a query in the l1 or the l2 norm; terms on the same event are merged, weights rounded up.
+
+    Different terms move different coordinates of the output, which T9 and T10 need. `mixed` names sets of columns for
+    which that does not hold (a scalar that combines them): they are one block in T9, and T10 is not used.
+    """
 
     norm: Norm
     terms: tuple[Term, ...]
+    mixed: tuple[frozenset[str], ...]
 
-    def __init__(self, norm: Norm, terms: Iterable[Term]) -> None:
+    def __init__(self, norm: Norm, terms: Iterable[Term], mixed: Iterable[frozenset[str]] = ()) -> None:
         if norm not in (1, 2):
             raise InputError("norm", norm, "1 (Laplace) or 2 (Gaussian)")
         weights: dict[tuple[tuple[str, ...], bool], Fraction] = {}
@@ -59,6 +64,7 @@ class Reach:
         merged = tuple(Term(frozenset(c), round_up(w), a) for (c, a), w in sorted(weights.items()) if w > 0)
         object.__setattr__(self, "norm", norm)
         object.__setattr__(self, "terms", merged)
+        object.__setattr__(self, "mixed", tuple(sorted({frozenset(m) for m in mixed if len(m) > 1}, key=sorted)))
 
     def __call__(self, observed: Iterable[str]) -> float:
         """r(O), rounded up."""
@@ -78,7 +84,7 @@ class Reach:
         """The reach of both queries asked together (T7)."""
         if self.norm != other.norm:
             raise InputError("norm", other.norm, f"the same norm on both sides, {self.norm}")
-        return Reach(self.norm, (*self.terms, *other.terms))
+        return Reach(self.norm, (*self.terms, *other.terms), (*self.mixed, *other.mixed))
 
     def scaled(self, factor: object) -> Reach:
         """factor * r, rounded up."""
@@ -86,7 +92,8 @@ class Reach:
         if c < 0:
             raise InputError("factor", factor, "a number >= 0")
         power = c**self.norm
-        return Reach(self.norm, (Term(t.columns, round_up(Fraction(t.weight) * power), t.any) for t in self.terms))
+        terms = (Term(t.columns, round_up(Fraction(t.weight) * power), t.any) for t in self.terms)
+        return Reach(self.norm, terms, self.mixed)
 
     def within(self, envelope: Reach) -> bool:
         """Whether this reach is at most the envelope's on every observed set, decided term by term.
@@ -94,11 +101,12 @@ class Reach:
         Sufficient, not necessary: a term must be covered by the same term of the envelope.
         """
         room = {(t.columns, t.any): t.weight for t in envelope.terms}
-        return self.norm == envelope.norm and all(t.weight <= room.get((t.columns, t.any), 0.0) for t in self.terms)
+        return self.norm == envelope.norm and set(self.mixed) <= set(envelope.mixed) and all(t.weight <= room.get((t.columns, t.any), 0.0) for t in self.terms)
 
     def to_dict(self) -> dict[str, object]:
         return {
             "norm": self.norm,
+            "mixed": [sorted(m) for m in self.mixed],
             "terms": [{"columns": sorted(t.columns), "weight": t.weight, "any": t.any} for t in self.terms],
         }
 
@@ -112,4 +120,5 @@ class Reach:
                 Term(frozenset(cast("list[str]", t["columns"])), cast(float, t["weight"]), bool(t.get("any", False)))
                 for t in terms
             ],
+            [frozenset(m) for m in cast("list[list[str]]", d.get("mixed", []))],
         )
