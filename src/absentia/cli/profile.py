@@ -1,0 +1,99 @@
+"""absentia profile: what is missing in a table, for the custodian's eyes only."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from absentia.cli.text import echo_json
+from absentia.errors import InputError
+from absentia.planning.schema import Schema
+from absentia.table.profile import Profile
+from absentia.table.profile import profile as profile_of
+from absentia.table.source import Batches, Source
+from absentia.table.textfile import csv_batches, csv_header
+
+__all__ = ["profile"]
+
+
+@click.command()
+@click.argument("table")
+@click.option("--schema", "schema_file", required=True, metavar="FILE", help="The columns in scope (TOML).")
+@click.option("--k", type=int, help="Also give eta, the share of rows with more than K observed columns.")
+@click.option("--figures", metavar="DIR", type=click.Path(), help="Write missing.svg, patterns.svg, pairs.svg there.")
+@click.option("--evidence", "with_evidence", is_flag=True, help="Little's test; dependence between rows.")
+@click.option("--cluster", metavar="COLUMN", help="With --evidence: are masks alike within the values of COLUMN?")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
+def profile(
+    table: str,
+    schema_file: str,
+    k: int | None,
+    figures: str | None,
+    with_evidence: bool,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """What is missing in TABLE (CSV, Parquet, a folder; '-': CSV on stdin), relative to the columns of the schema.
+
+    For the custodian's eyes only: exact facts about people, no noise; not for release, and not a guarantee.
+
+    \b
+    absentia profile people.csv --schema schema.toml
+    absentia profile people.csv --schema schema.toml --k 2 --figures figures/
+    absentia profile people.csv --schema schema.toml --evidence --cluster interviewer
+    """
+    if cluster is not None and not with_evidence:
+        raise InputError("--cluster", cluster, "a column together with --evidence")
+    if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
+        raise InputError("--figures", figures, "a directory")
+    schema = Schema.load(schema_file)
+    source: Any = _stdin(sys.stdin.buffer, again=with_evidence) if table == "-" else table
+    found = profile_of(source, schema, k)
+    out: dict[str, Any] = found.to_dict() if as_json else {}
+    if not as_json:
+        click.echo(str(found))
+    if with_evidence:
+        from absentia.table.evidence import evidence
+
+        tests = evidence(source, schema, cluster)
+        if as_json:
+            out["evidence"] = tests.to_dict()
+        else:
+            click.echo("\n" + str(tests))
+    if figures is not None:
+        _draw(found, figures)
+    if as_json:
+        echo_json(out)
+
+
+def _stdin(stream: BinaryIO, again: bool) -> Source:
+    """CSV on stdin; held in memory when it is read a second time, so that no copy reaches the disk."""
+    held = io.BytesIO(stream.read()) if again else None
+    first = held or stream
+    header = csv_header(first, "-")
+
+    def streams(columns: Sequence[str]) -> Iterator[Batches]:
+        if held is not None:
+            held.seek(0)
+            csv_header(held, "-")
+        for part in csv_batches(first, header, columns):
+            yield part.to_batches(max_chunksize=2**16)
+
+    return Source(tuple(header), streams)
+
+
+def _draw(found: Profile, directory: str) -> None:
+    """The figures; their paths go to stderr, so that stdout stays the report."""
+    from absentia.table.figures import draw  # matplotlib takes long to import
+
+    try:
+        written = draw(found, Path(directory))
+    except OSError as e:
+        raise InputError("--figures", directory, f"a directory that can be written ({e.strerror})", "E-FILE") from None
+    for path in written:
+        click.echo(str(path), err=True)
