@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absentia.auditing.exact import class_profile, class_value, profile, records
-from absentia.auditing.linear_program import worst_mechanism, worst_release
+from absentia.auditing.linear_program import Program, worst_mechanism, worst_release
 from absentia.auditing.pipeline import Pipeline, as_is, independent_rows
 from absentia.errors import InputError
 from absentia.theory import channel
@@ -87,6 +87,14 @@ def test_the_bounds_hold_without_luck() -> None:
         alpha, d = Fraction(10**9 + 7, 10**9), Fraction(1, 10**7 + 19)
         assert best.event[x] <= alpha * best.event[y] + d
         assert 1 - best.event[x] <= alpha * (1 - best.event[y]) + d
+
+
+def test_an_infeasible_point_moves_just_as_far_as_needed() -> None:
+    program = Program([Fraction(1), Fraction(-1)], [(0, Fraction(1), 1, Fraction(-2), Fraction(0))])  # x <= 2 y
+    assert program.feasible([Fraction(2, 3), Fraction(1, 3)]) == [Fraction(2, 3), Fraction(1, 3)]
+    x, y = program.feasible([Fraction(1), Fraction(0)])
+    assert (x, y) == (Fraction(2, 3), Fraction(1, 3))
+    assert program.dual_value([Fraction(1)]) >= program.value([x, y])
 
 
 def test_an_impossible_class_is_refused() -> None:

@@ -125,6 +125,19 @@ def test_theorem_4(r: float, stretch: float, p: float, p2: float) -> None:
         assert one <= amplified(D, 0, p).epsilon  # knowing the radius never hurts
 
 
+@given(st.floats(1e-6, 50), st.floats(1, 2), positive_shares, deltas, deltas)
+def test_theorem_4_with_deltas(r: float, stretch: float, p: float, dr: float, dD: float) -> None:
+    D = min(r * stretch, 2 * r)
+    found = channel.radius_diameter_approx(r, D, p, dr, dD)
+    with mp.workdps(200):
+        x, y = mp.exp(q(r)), mp.exp(q(D))
+        a = (1 - q(p) + q(p) * x) / (1 - q(p) + q(p) * x / y)
+        mar, worst = (a - 1) * (1 - q(p)) / x * q(dr) + q(p) * a / y * q(dD), q(p) * max(q(dr), q(dD))
+        assert above(found.epsilon, mp.log(a))
+        assert above(found.delta, worst)
+        assert above(found.delta_mar, min(mar, worst))
+
+
 @given(mild, deltas, shares, shares)
 def test_t6_is_the_formula_rounded_up(e: float, d: float, p: float, r: float) -> None:
     p, r = max(p, r), min(p, r)
@@ -208,6 +221,12 @@ def test_more_shown_never_protects_better(e: float, d: float, p: float, p2: floa
 def test_removing_is_never_above_adding(e: float, d: float, p: float, x: float) -> None:
     removed, added = BlackBoxRemoved(ClassBase(e, d), p), BlackBoxAdded(ClassBase(e, d), p)
     assert removed.delta(Fraction(x)) <= added.delta(Fraction(x)) * (1 + 1e-15)
+
+
+@given(mild, st.floats(1e-9, 0.1), st.floats(0, 9))
+def test_uncertified_figures_are_close(e: float, d: float, x: float) -> None:
+    base = ClassBase(e, d)
+    assert base.delta(Fraction(x), certified=False) == pytest.approx(base.delta(Fraction(x)), rel=1e-9)
 
 
 def test_removed_is_zero_once_the_absent_row_explains_everything() -> None:

@@ -14,7 +14,7 @@ import pytest
 from absentia.auditing.exact import Profile, discrete_pair, profile, reach_envelope, records, released_profile, upper
 from absentia.auditing.pipeline import NA, Dataset, Pipeline, Row, as_is, independent_rows
 from absentia.auditing.random_worlds import KINDS, SHAPES, Cell, campaign, mar, mcar, mnar, zoo
-from absentia.auditing.worlds import NoiseTable, Processes, Table, check, denominator, noise_table, release
+from absentia.auditing.worlds import NoiseTable, Processes, Table, check, denominator, noise_table, release, scaled
 from absentia.errors import InputError
 
 RESULTS = ("T1", "T2", "T3", "Thm 4")
@@ -200,6 +200,12 @@ def test_inexact_arithmetic_is_refused() -> None:
     wide = noise_table("wide", 1, 1, lambda data: (0 if data[0][0] is NA else 9 * int(data[0][0]),), Fraction(9, 4))
     with pytest.raises(InputError, match="2\\^"):
         check(wide, mcar(np.random.default_rng(0), 2, 1))
+
+    with pytest.raises(InputError, match="alpha"):
+        scaled(np.ones((1, 1, 3, 1)), 2**40, np.array([2**30]), np.array([1]))
+    narrow = zoo(1, 1)[0]
+    with pytest.raises(InputError, match="total"):
+        release(replace(narrow, total=2**50), mcar(np.random.default_rng(0), 2, 1))
 
 
 def test_every_shape_has_a_zoo() -> None:
