@@ -107,13 +107,15 @@ def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, beca
     found = tuple(parts)
     if not found:
         raise InputError("parts", parts, "at least one process")
+    said = claims(found, because, by)
     return Mixture(
         columns=found[0].columns,
         parts=found,
         mass=masses_of(mass, len(found)),
+        because=said["because"],
+        by=said["by"],
         kind=weakest(found),
         data_dependent=any(part.data_dependent for part in found),
-        **claims(found, because, by),
     )
 
 
