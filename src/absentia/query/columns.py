@@ -66,7 +66,7 @@ class Count(OneColumn):
     def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
         s = self.power(0)
         return [
-            row(self.name, cell, x, sd[s], reading.binomial_error(x), reading, OF_TABLE, (0.0, math.inf), table=True)
+            row(self.name, cell, x, sd[s], reading.binomial_error(x, maximum_weight(schema, self.weight)), reading, OF_TABLE, (0.0, math.inf), table=True)
             for cell, x in zip(self.groups(schema), flat(noisy[s]), strict=True)
         ]
 
@@ -196,7 +196,7 @@ class Marginal(Query):
         s = self.stat(cells=self.cells)
         names = cell_names(schema, s.cells)
         return [
-            row(self.name, cell, x, sd[s], reading.binomial_error(x), reading, OF_TABLE, (0.0, math.inf), table=True)
+            row(self.name, cell, x, sd[s], reading.binomial_error(x, maximum_weight(schema, self.weight)), reading, OF_TABLE, (0.0, math.inf), table=True)
             for cell, x in zip(names, flat(noisy[s]), strict=True)
         ]
 

@@ -48,10 +48,10 @@ class Reading:
     confidence: float = 0.95
     family: str = "gaussian"
 
-    def binomial_error(self, count: float) -> float:
-        """The standard deviation of a count of rows over samples: binomial when n is public, else Poisson."""
-        share = min(count / self.n, 1.0) if self.n else 0.0
-        return math.sqrt(max(count, 0.0) * (1 - share))
+    def binomial_error(self, count: float, heaviest: float = 1.0) -> float:
+        """The standard deviation of a count over samples: binomial when n is public, else Poisson; weights: at most."""
+        share = min(count / self.n, 1.0) if self.n and heaviest == 1 else 0.0
+        return math.sqrt(max(count, 0.0) * heaviest * (1 - share))
 
 
 def half_width(se_noise: float, se_sampling: float, reading: Reading) -> float:

@@ -1,0 +1,258 @@
+"""plan.toml: what it may say, how it is read, and which field is wrong when it cannot be. Decimals stay exact text."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from absentia import missing as processes
+from absentia.errors import AbsentiaError, HazardRefused, InputError
+from absentia.missing.process import Process
+from absentia.planning.budget import Budget
+from absentia.planning.checks import checked
+from absentia.planning.plan import Plan, plan
+from absentia.planning.schema import Schema
+from absentia.query import columns, custom, models, moments, quantiles
+from absentia.query.base import Query
+
+__all__ = ["QUERIES", "load", "plan_of", "query_of", "restored"]
+
+QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
+    {
+        "count": columns.count,
+        "sum": columns.total,
+        "mean": columns.mean,
+        "variance": columns.variance,
+        "histogram": columns.histogram,
+        "marginal": columns.marginal,
+        "quantiles": quantiles.quantiles,
+        "median": quantiles.median,
+        "moments": moments.moments,
+        "covariance": models.covariance,
+        "correlation": models.correlation,
+        "pca": models.pca,
+        "regression": models.regression,
+        "linear": custom.linear,
+        "custom": custom.custom,
+    }
+)
+"""The kinds of [[query]], each with its constructor: the table's fields are the constructor's arguments."""
+
+PROCESSES: Mapping[str, Callable[..., Process]] = MappingProxyType(
+    {
+        name: getattr(processes, name)
+        for name in (
+            "planned three_form split_questionnaire rotation rotating_panel subsampling random_items matrix_sampling"
+            " independent independent_blocks patterns counts bounds classes mar mnar_patterns mnar_logistic"
+            " mnar_self_masking mnar_censoring without"
+        ).split()
+    }
+)
+"""The kinds of [missingness]; `process` instead of `kind` gives the stored form of any process."""
+
+FIELDS = {
+    "version", "schema", "query", "missingness", "noise", "budget", "accuracy", "relation", "dependent_rows",
+    "rows_dependent", "n", "confidence", "delta",
+}  # fmt: skip
+
+
+def load(path: str | Path) -> Plan:
+    """The plan that a TOML file describes; a schema named by path is read beside it."""
+    file = Path(path)
+    document = read_toml(file)
+    if isinstance(document.get("schema"), str):
+        beside = file.parent / document["schema"]
+        document = {**document, "schema": schema_of(read_toml(beside, "schema"))}
+    return plan_of(document)
+
+
+def read_toml(file: Path, field: str = "plan") -> dict[str, Any]:
+    """The parsed file, every decimal as the text that was written."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
+    except OSError as e:
+        raise InputError(field, str(file), f"a readable TOML file ({e.strerror})", code="E-FILE") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise InputError(field, str(file), f"TOML ({e})", code="E-TOML") from None
+
+
+def schema_of(document: Any) -> Schema:
+    """The schema of a document whose decimals are text; missing bounds are a refusal of their own (H4)."""
+    if isinstance(document, Schema):
+        return document
+    if not isinstance(document, Mapping):
+        raise InputError("schema", document, "the path of a schema file, or a [schema] table")
+    for name, column in _tables(document.get("columns")):
+        if column.get("kind") == "number" and "bounds" not in column:
+            raise HazardRefused(
+                "H4",
+                f"schema.columns.{name} has no bounds.",
+                "Bounds decide how much noise hides one row; read from the data they would give away its extremes.",
+                f"Add bounds = [low, high] to columns.{name} from public knowledge.",
+            )
+    try:
+        return Schema.from_dict(_as_floats(document))
+    except InputError as e:
+        raise prefixed(e, "schema") from None
+
+
+def _tables(document: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(k, v) for k, v in document.items() if isinstance(v, Mapping)] if isinstance(document, Mapping) else []
+
+
+def _as_floats(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds as doubles: a schema's bounds are binary numbers."""
+    fixed = {
+        name: {**c, "bounds": [_double(b) for b in c["bounds"]]} if isinstance(c.get("bounds"), list) else c
+        for name, c in _tables(document.get("columns"))
+    }
+    if not isinstance(document.get("columns"), Mapping):
+        return dict(document)
+    return {**document, "columns": {**document["columns"], **fixed}}
+
+
+def _double(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def prefixed(e: InputError, path: str) -> InputError:
+    """The same error with the path of the table in front of its field."""
+    return InputError(f"{path}.{e.field}", e.given, e.allowed, e.code, e.remedy)
+
+
+def query_of(document: Any, path: str = "query") -> Query:
+    """The query that a [[query]] table describes."""
+    return _built(document, path, "kind", QUERIES, ())
+
+
+def missing_of(document: Any, schema: Schema, path: str = "missingness") -> Process:
+    """The process that the [missingness] table describes, by constructor (`kind`) or stored form (`process`)."""
+    if not isinstance(document, Mapping):
+        raise InputError(path, document, 'a table with kind = "planned", ... (kind = "without": nothing is missing)')
+    try:
+        if "process" in document:
+            return processes.from_dict(document)
+        return _built(document, path, "kind", PROCESSES, (schema,))  # type: ignore[no-any-return]
+    except InputError as e:
+        raise (e if e.field.startswith(path) else prefixed(e, path)) from None
+
+
+def _built(document: Any, path: str, key: str, known: Mapping[str, Callable[..., Any]], given: Sequence[Any]) -> Any:
+    """The constructor named by `key`, called with the other fields of the table."""
+    if not isinstance(document, Mapping):
+        raise InputError(path, document, f"a table with `{key}`")
+    name = document.get(key)
+    if not isinstance(name, str) or name not in known:
+        raise InputError(f"{path}.{key}", name, "one of " + ", ".join(known))
+    make = known[name]
+    parameters = list(inspect.signature(make).parameters.values())[len(given) :]
+    names = [p.name for p in parameters]
+    for field in document:
+        if field != key and field not in names:
+            raise InputError(f"{path}.{field}", field, f"the fields of {name}: " + ", ".join([key, *names]))
+    fields = {k: v for k, v in document.items() if k != key}
+    for p in parameters:
+        if p.default is inspect.Parameter.empty and p.name not in fields:
+            raise InputError(f"{path}.{p.name}", None, f"a value: {name} needs it")
+    try:
+        return make(*given, **fields)
+    except InputError as e:
+        raise prefixed(e, path) from None
+    except AbsentiaError:
+        raise
+    except (TypeError, AttributeError, ValueError, KeyError):
+        raise InputError(path, dict(fields), f"the fields of {name}, each of its kind: " + ", ".join(names)) from None
+
+
+def plan_of(document: Mapping[str, Any]) -> Plan:
+    """The plan of a parsed document."""
+    for key in document:
+        if key not in FIELDS:
+            raise InputError(key, key, "one of " + ", ".join(sorted(FIELDS)))
+    if document.get("version", 1) != 1:
+        raise InputError("version", document["version"], "1")
+    schema = schema_of(document.get("schema"))
+    listed = document.get("query")
+    if not isinstance(listed, list) or not listed:
+        raise InputError("query", listed, "at least one [[query]] table")
+    queries = [query_of(q, f"query[{i}]") for i, q in enumerate(listed)]
+    targets = document.get("accuracy")
+    return plan(
+        schema,
+        queries,
+        missing_of(document.get("missingness"), schema),
+        budget=Budget.from_dict(document["budget"]) if "budget" in document else None,
+        accuracy=_targets(targets) if targets is not None else None,
+        noise=document.get("noise", "gaussian"),
+        relation=document.get("relation", "substitute"),
+        dependent_rows=document.get("dependent_rows"),
+        rows_dependent=_flag(document.get("rows_dependent", False)),
+        dataset_n=_n(document.get("n")),
+        confidence=_confidence(document.get("confidence", 0.95)),
+        delta=document.get("delta", "1e-6"),
+    )
+
+
+def _targets(value: Any) -> list[Any]:
+    targets = [value] if isinstance(value, Mapping) else value
+    if not isinstance(targets, list) or not targets:
+        raise InputError("accuracy", value, 'a list of tables such as {query = "mean(bmi)", within = "0.2"}')
+    return targets
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError("rows_dependent", value, "true or false")
+    return value
+
+
+def _n(value: Any) -> Any:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InputError("n", value, "the public number of rows, an int >= 1")
+    return value
+
+
+def _confidence(value: Any) -> float:
+    try:
+        return float(value) if not isinstance(value, bool) else 0.0
+    except (TypeError, ValueError):
+        raise InputError("confidence", value, "a number strictly between 0 and 1") from None
+
+
+def restored(data: Mapping[str, Any]) -> Plan:
+    """The plan that `Plan.to_dict` wrote, scales included, after the certified figure was checked again."""
+    if not isinstance(data, Mapping) or data.get("version") != 1:
+        raise InputError("plan.version", data.get("version") if isinstance(data, Mapping) else data, "1")
+    schema = schema_of(data.get("schema"))
+    listed = data.get("query")
+    if not isinstance(listed, list):
+        raise InputError("plan.query", listed, "a list of queries")
+    queries = tuple(query_of(q, f"query[{i}]") for i, q in enumerate(listed))
+    process, family, relation = missing_of(data.get("missingness"), schema), data.get("noise"), data.get("relation")
+    budget, confidence = Budget.from_dict(data.get("budget")), _confidence(data.get("confidence", 0.95))
+    g = checked(schema, queries, process, str(family), str(relation), data.get("dependent_rows"), False, confidence)
+    statistics = dict.fromkeys(s for q in queries for s in q.statistics(schema))
+    scales = data.get("scales")
+    if not isinstance(scales, list) or len(scales) != len(statistics) or not all(_positive(x) for x in scales):
+        raise InputError("plan.scales", scales, f"{len(statistics)} numbers above 0")
+    own = data.get("own_scales", {})
+    wanted = {q.name for q in queries if isinstance(q, custom.Own)}
+    if not isinstance(own, Mapping) or set(own) != wanted or not all(_positive(x) for x in own.values()):
+        raise InputError("plan.own_scales", own, f"a number above 0 for each of {sorted(wanted)}")
+    found = Plan(
+        schema, queries, process, str(family), budget, str(relation), g, _n(data.get("n")), confidence,
+        MappingProxyType(dict(zip(statistics, map(float, scales), strict=True))), MappingProxyType(dict(own)),
+    )  # fmt: skip
+    found.check()
+    return found
+
+
+def _positive(x: Any) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool) and 0 < x < float("inf")

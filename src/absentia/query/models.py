@@ -1,0 +1,264 @@
+"""Post-processing of moments: covariance and correlation matrices, principal components, linear regression.
+
+Standard errors hold the noise (by redrawing it around the released moments, a fixed number of times from a fixed seed:
+nothing private is simulated) and the sampling (by the formulas of normal samples).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from absentia.errors import InputError
+from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
+from absentia.query.columns import HIDDEN, one
+from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
+from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, set_of
+from absentia.query.statistic import Statistic
+
+__all__ = ["correlation", "covariance", "pca", "regression"]
+
+REDRAWS = 200
+SEED = 20_240_229
+NORMAL = OF_OBSERVED + "; sampling error as of normal values"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromMoments(Moments):
+    """A query that reads the moments of its columns; it shares them with every other query that does."""
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        out: list[Row] = []
+        for group, table in self.tables(schema, noisy, sd):
+            out += self.read(table, f"{group}, " if group else "", reading)
+        return out
+
+    def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
+        """The answer of one group."""
+        raise NotImplementedError
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        """Covariances only: the error of what is built on them depends on the data."""
+        return [e for e in super().expected(schema, sd, seen) if e.cell.startswith("cov")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Covariance(FromMoments):
+    """The covariance matrix, projected to the nearest valid one."""
+
+    kind: ClassVar[str] = "covariance"
+
+    def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
+        rows = iter(covariance_rows(self.name, prefix, t, reading))
+        out = []
+        for i in range(len(t.names)):
+            for j in range(i, len(t.names)):
+                found = next(rows)
+                projected = float(t.units[i, j] * t.valid[i, j])
+                moved = found.estimate != projected and t.enough[i, j]
+                out.append(replace(found, estimate=projected, note=PROJECTED) if moved else found)
+        return out
+
+
+PROJECTED = COVARIANCE_NOTE + "; estimate from the nearest valid covariance matrix, interval from the pair"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation(FromMoments):
+    """Pearson correlations of every pair, from the projected covariance."""
+
+    kind: ClassVar[str] = "correlation"
+
+    def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
+        R, draws = _correlation(t), spread_of(t, _correlation)
+        out = []
+        for i, a in enumerate(t.names):
+            for j in range(i + 1, len(t.names)):
+                cell = f"{prefix}cor {a}, {t.names[j]}"
+                if not t.enough[i, j] or not R[i, i] or not R[j, j]:
+                    out.append(Row(self.name, cell, 0.0, math.inf, math.inf, -1.0, 1.0, HIDDEN))
+                    continue
+                r = float(R[i, j])
+                sampling = (1 - r * r) * math.sqrt(t.heaviest / max(t.pairs[i, j], 1.0))
+                out.append(row(self.name, cell, r, float(draws[i, j]), sampling, reading, NORMAL, (-1.0, 1.0)))
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Components(FromMoments):
+    """Principal components of the standardised columns: shares of variance, and loadings (largest one positive)."""
+
+    kind: ClassVar[str] = "pca"
+    components: int = 0
+
+    def arguments(self) -> dict[str, Any]:
+        return super().arguments() | ({"components": self.components} if self.components else {})
+
+    def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
+        if not t.enough.all():
+            return [Row(self.name, f"{prefix}share 1", 0.5, math.inf, math.inf, 0.0, 1.0, HIDDEN)]
+        d = len(t.names)
+        kept = self.components or d
+        shares, loadings = _components(t)
+        sd_shares = spread_of(t, lambda x: _components(x)[0])
+        sd_loadings = spread_of(t, lambda x: _aligned(_components(x)[1], loadings))
+        n = max(float(t.pairs.min()) / t.heaviest, 2.0)
+        out = []
+        for k in range(min(kept, d)):
+            name, s = f"{prefix}share {k + 1}", float(shares[k])
+            errors = float(sd_shares[k]), s * math.sqrt(2 / n)
+            out.append(row(self.name, name, s, *errors, reading, NORMAL, (0.0, 1.0)))
+            for i, a in enumerate(t.names):
+                cell = f"{prefix}component {k + 1}, {a}"
+                errors = float(sd_loadings[i, k]), _loading_error(shares, loadings, i, k, n)
+                out.append(row(self.name, cell, float(loadings[i, k]), *errors, reading, NORMAL, (-1.0, 1.0)))
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression(FromMoments):
+    """Least squares of one column on others, from the projected covariance, with the ridge that noise needs."""
+
+    kind: ClassVar[str] = "regression"
+    target: str
+    on: tuple[str, ...]
+
+    @property
+    def subject(self) -> str:
+        return f"{self.target} on {', '.join(self.on)}"
+
+    def arguments(self) -> dict[str, Any]:
+        return {"target": self.target, "on": list(self.on)}
+
+    def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
+        k = len(self.on)
+        cells = [*self.on, "intercept", "R squared"]
+        if not t.enough.all():
+            ends = [(-math.inf, math.inf)] * (k + 1) + [(0.0, 1.0)]
+            return [
+                Row(self.name, prefix + c, 0.0, math.inf, math.inf, *e, HIDDEN) for c, e in zip(cells, ends, strict=True)
+            ]
+        values, draws = _fit(t, k), spread_of(t, lambda x: _fit(x, k))
+        ridge = _ridge(t, k)
+        note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")
+        sampling = _fit_sampling(t, k)
+        out = []
+        for i, cell in enumerate(cells):
+            ends = (0.0, 1.0) if i == k + 1 else (-math.inf, math.inf)
+            errors = float(draws[i]), float(sampling[i])
+            out.append(row(self.name, prefix + cell, float(values[i]), *errors, reading, note, ends))
+        return out
+
+
+# -- numbers from one table of moments -------------------------------------------------------------------------------
+
+
+def spread_of(t: Table, read: Callable[[Table], Array]) -> Array:
+    """The standard deviation of a reading when the noise of the moments is drawn again around the released ones."""
+    rng = np.random.default_rng(SEED)
+    d = len(t.names)
+
+    def redrawn() -> Table:
+        both = lambda X, sd: X + np.triu(g := rng.normal(size=(d, d)) * sd) + np.triu(g, 1).T  # noqa: E731
+        products, pairs = both(t.products, t.sd_products), both(t.pairs, t.sd_pairs)
+        sums = t.sums + rng.normal(size=d) * t.sd_sums
+        return replace(t, sums=sums, counts=np.diag(pairs).copy(), products=products, pairs=pairs)
+
+    return np.asarray(np.std([read(redrawn()) for _ in range(REDRAWS)], axis=0))
+
+
+def _correlation(t: Table) -> Array:
+    v = np.diag(t.valid)
+    scale = np.where(v > 0, 1 / np.sqrt(np.maximum(v, 1e-300)), 0.0)
+    return np.asarray(t.valid * np.outer(scale, scale))
+
+
+def _components(t: Table) -> tuple[Array, Array]:
+    values, vectors = np.linalg.eigh(_correlation(t))
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    return values / max(values.sum(), 1e-300), vectors * signs
+
+
+def _aligned(vectors: Array, reference: Array) -> Array:
+    return np.asarray(vectors * np.where((vectors * reference).sum(axis=0) < 0, -1.0, 1.0))
+
+
+def _loading_error(shares: Array, loadings: Array, i: int, k: int, n: float) -> float:
+    """The asymptotic error of an eigenvector's entry for normal samples."""
+    total = 0.0
+    for j in range(len(shares)):
+        gap = shares[j] - shares[k]
+        if j != k and gap:
+            total += shares[j] * shares[k] / gap**2 * loadings[i, j] ** 2
+    return math.sqrt(min(total / n, 1.0))
+
+
+def _ridge(t: Table, k: int) -> float:
+    """What must be added to the smallest eigenvalue so that it stands at twice the noise of an entry."""
+    noise = float(np.median(t.noise[:k, :k]))
+    smallest = float(np.linalg.eigvalsh(t.valid[:k, :k])[0])
+    return max(0.0, 2 * noise - smallest)
+
+
+def _fit(t: Table, k: int) -> Array:
+    """Slopes, intercept and R squared in the columns' units; the target is the last column of the table."""
+    C = t.valid
+    A = C[:k, :k] + _ridge(t, k) * np.eye(k)
+    z = np.linalg.solve(A, C[:k, k])
+    slopes = z * t.half[k] / t.half[:k]
+    x = t.middle + t.half * t.means
+    explained = float(np.clip((2 * z @ C[:k, k] - z @ C[:k, :k] @ z) / max(C[k, k], 1e-300), 0.0, 1.0))
+    return np.array([*slopes, x[k] - slopes @ x[:k], explained])
+
+
+def _fit_sampling(t: Table, k: int) -> Array:
+    """Sampling errors of `_fit` for normal residuals and as many rows as the rarest pair has."""
+    C, n = t.valid, max(float(t.pairs.min()) / t.heaviest, k + 3.0)
+    A = C[:k, :k] + _ridge(t, k) * np.eye(k)
+    inverse = np.linalg.inv(A)
+    r2 = float(_fit(t, k)[-1])
+    residual = max(C[k, k] * (1 - r2), 0.0)
+    x = t.means[:k]
+    slopes = np.sqrt(residual * np.diag(inverse) / n) * t.half[k] / t.half[:k]
+    x = (t.middle + t.half * t.means)[:k] / t.half[:k]
+    intercept = t.half[k] * math.sqrt(residual * (1 + float(x @ inverse @ x)) / n)
+    return np.array([*slopes, intercept, 2 * math.sqrt(r2) * (1 - r2) / math.sqrt(n)])
+
+
+# -- constructors ----------------------------------------------------------------------------------------------------
+
+
+def covariance(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Covariance:
+    """The covariance matrix of number columns, from pairwise-available moments."""
+    return Covariance(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def correlation(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Correlation:
+    """The correlations of number columns."""
+    return Correlation(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def pca(
+    columns: Sequence[str], components: int = 0, *, by: object = (), weight: str | None = None, share: object = 1
+) -> Components:
+    """The first principal components (0: all) of standardised number columns."""
+    names = set_of(columns)
+    if isinstance(components, bool) or not isinstance(components, int) or not 0 <= components <= len(names):
+        raise InputError("components", components, f"an int from 0 (all) to {len(names)}")
+    found = columns_of(by, "by")
+    return Components(over=names, components=components, by=found, weight=weight, share=share_of(share))
+
+
+def regression(
+    target: str, on: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1
+) -> Regression:
+    """Least squares of `target` on the columns `on`, with intercept and R squared."""
+    y, x = one(target, "target"), columns_of(on, "on")
+    if not x or y in x:
+        raise InputError("on", on, "at least one column, the target not among them")
+    return Regression(over=(*x, y), target=y, on=x, by=columns_of(by, "by"), weight=weight, share=share_of(share))

@@ -1,0 +1,231 @@
+"""Moments of a set of columns: sums, squares, products and counts of the entries that are there, pair by pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from absentia.errors import InputError
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.columns import COUNT_SHARE, HIDDEN, TOO_FEW, maximum_weight, number_column, over
+from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
+from absentia.query.statistic import Statistic
+
+__all__ = ["Moments", "Table", "moments"]
+
+SQUARE_SHARE = Fraction(1, 2)
+"""Squares have one sign and are bounded by half of what products can do (Proofs 10): at 1/2 they cost nothing more."""
+PAIR_SHARE = Fraction(1, 4)
+"""Counts of pairs enter a covariance times a mean product, which is small."""
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments(Query):
+    """Means, and covariances of every pair, of the entries that are observed (together, for a pair)."""
+
+    kind: ClassVar[str] = "moments"
+    over: tuple[str, ...]
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(self.over)
+
+    @property
+    def own_columns(self) -> frozenset[str]:
+        return frozenset(self.over)
+
+    @property
+    def clique(self) -> tuple[str, ...]:
+        return () if self.by or self.weight else tuple(sorted(self.over))
+
+    def power(self, *columns: str, e: int = 1) -> Statistic:
+        """The sum of a product (e = 1), the count of a pair (e = 0); one column: its sum, count, square (e = 2)."""
+        return self.stat([(c, e) for c in columns])
+
+    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        shares: dict[Statistic, Fraction] = {}
+        for c in self.over:
+            number_column(schema, c)
+            shares |= {self.power(c): Fraction(1), self.power(c, e=0): COUNT_SHARE, self.power(c, e=2): SQUARE_SHARE}
+        for a, b in combinations(self.over, 2):
+            shares |= {self.power(a, b): Fraction(1), self.power(a, b, e=0): PAIR_SHARE}
+        return shares
+
+    def tables(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float]) -> list[tuple[str, Table]]:
+        """The moments of every group."""
+        groups = self.groups(schema)
+        return [(cell, Table.of(self, schema, noisy, sd, g)) for g, cell in enumerate(groups)]
+
+    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        out: list[Row] = []
+        for group, table in self.tables(schema, noisy, sd):
+            prefix = f"{group}, " if group else ""
+            out += [_mean_row(self.name, prefix, table, i, reading) for i in range(len(self.over))]
+            out += covariance_rows(self.name, prefix, table, reading)
+        return out
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        """Means from the midpoint to a bound; covariances around means at the midpoint, to the worst product."""
+        out = []
+        for c in self.over:
+            half, (low, high) = schema.columns[c].halfwidth, seen(frozenset({c, *self.by}))
+            s, n = sd[self.power(c)], sd[self.power(c, e=0)]
+            out.append(Expectation(self.name, f"mean {c}", c, over(half * s, high), over(half * math.hypot(s, n), low)))
+        for a, b in combinations(self.over, 2):
+            unit = schema.columns[a].halfwidth * schema.columns[b].halfwidth
+            low, high = seen(frozenset({a, b, *self.by}))
+            p, n = sd[self.power(a, b)], sd[self.power(a, b, e=0)]
+            both = math.hypot(sd[self.power(a)], sd[self.power(b)])
+            worst = unit * math.hypot(p, n, both)
+            out.append(Expectation(self.name, f"cov {a}, {b}", f"{a} {b}", over(unit * p, high), over(worst, low)))
+        return out
+
+    def arguments(self) -> dict[str, Any]:
+        return {"columns": list(self.over)}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Noisy moments of one group as arrays, in units of z, with the standard deviations of their noise.
+
+    `sums`, `counts`: one a column; `products`, `pairs`: symmetric, squares and counts on the diagonal.
+    """
+
+    names: tuple[str, ...]
+    middle: Array
+    half: Array
+    sums: Array
+    counts: Array
+    products: Array
+    pairs: Array
+    sd_sums: Array
+    sd_counts: Array
+    sd_products: Array
+    sd_pairs: Array
+    heaviest: float = 1.0
+
+    @staticmethod
+    def of(q: Moments, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], group: int) -> Table:
+        names, d = q.over, len(q.over)
+        at = lambda s: float(np.ravel(noisy[s])[group])  # noqa: E731
+        P, N, sd_P, sd_N = (np.zeros((d, d)) for _ in range(4))
+        for i, a in enumerate(names):
+            for j, b in enumerate(names):
+                s, c = (q.power(a, e=2), q.power(a, e=0)) if i == j else (q.power(a, b), q.power(a, b, e=0))
+                P[i, j], N[i, j], sd_P[i, j], sd_N[i, j] = at(s), at(c), sd[s], sd[c]
+        columns = [schema.columns[c] for c in names]
+        return Table(
+            names,
+            np.array([c.midpoint for c in columns]),
+            np.array([c.halfwidth for c in columns]),
+            np.array([at(q.power(c)) for c in names]),
+            np.diag(N).copy(),
+            P,
+            N,
+            np.array([sd[q.power(c)] for c in names]),
+            np.diag(sd_N).copy(),
+            sd_P,
+            sd_N,
+            maximum_weight(schema, q.weight),
+        )
+
+    @cached_property
+    def enough(self) -> NDArray[np.bool_]:
+        """Pairs whose noisy count stands clear of its noise."""
+        found: NDArray[np.bool_] = (self.pairs > TOO_FEW * self.sd_pairs) & (self.pairs > 1)
+        return found & np.diag(found)[:, None] & np.diag(found)[None, :]
+
+    @cached_property
+    def means(self) -> Array:
+        """Means of z, each from its own entries."""
+        return np.clip(self.sums / np.maximum(self.counts, 1.0), -1.0, 1.0)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """E[z_i z_j] - m_i m_j pair by pair; unbiased under MCAR up to the noise of ratios, not always a covariance."""
+        raw = self.products / np.maximum(self.pairs, 1.0) - np.outer(self.means, self.means)
+        return np.where(self.enough, raw, 0.0)
+
+    @cached_property
+    def noise(self) -> Array:
+        """The standard deviation that the noise gives to every covariance (first order)."""
+        n, q, m = np.maximum(self.pairs, 1.0), self.products / np.maximum(self.pairs, 1.0), self.means
+        own = np.maximum(self.counts, 1.0)
+        by_mean = np.hypot(self.sd_sums, m * self.sd_counts) / own
+        apart = self.sd_products**2 + (q * self.sd_pairs) ** 2
+        off = np.sqrt(apart / n**2 + np.outer(m, by_mean) ** 2 + np.outer(by_mean, m) ** 2)
+        diagonal = np.hypot(np.diag(self.sd_products), 2 * m * self.sd_sums) / own
+        diagonal = np.hypot(diagonal, (2 * m * m - np.diag(q)) * self.sd_counts / own)
+        np.fill_diagonal(off, diagonal)
+        return np.where(self.enough, off, math.inf)
+
+    @cached_property
+    def valid(self) -> Array:
+        """The nearest covariance: negative eigenvalues set to 0, variances within what the bounds allow."""
+        values, vectors = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
+        C = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        shrink = np.minimum(1.0, 1.0 / np.sqrt(np.maximum(np.diag(C), 1e-300)))
+        return np.asarray(C * np.outer(shrink, shrink))
+
+    @cached_property
+    def sampling(self) -> Array:
+        """The sampling standard deviation of every covariance, as of normal values."""
+        C = self.valid
+        v = np.diag(C)
+        n = np.maximum(self.pairs, 1.0)
+        return np.sqrt(self.heaviest * (np.outer(v, v) + C**2) / n)
+
+    @property
+    def units(self) -> Array:
+        return np.outer(self.half, self.half)
+
+
+def _mean_row(name: str, prefix: str, t: Table, i: int, reading: Reading) -> Row:
+    limits = (t.middle[i] - t.half[i], t.middle[i] + t.half[i])
+    cell = f"{prefix}mean {t.names[i]}"
+    if not t.enough[i, i]:
+        return Row(name, cell, float(t.middle[i]), math.inf, math.inf, float(limits[0]), float(limits[1]), HIDDEN)
+    n, m = t.counts[i], t.means[i]
+    noise = t.half[i] * math.hypot(t.sd_sums[i], m * t.sd_counts[i]) / n
+    sampling = t.half[i] * math.sqrt(max(t.valid[i, i], 0.0) * t.heaviest / n)
+    x = t.middle[i] + t.half[i] * t.sums[i] / n
+    return row(name, cell, float(x), float(noise), float(sampling), reading, OF_OBSERVED, limits)
+
+
+COVARIANCE_NOTE = OF_OBSERVED + "; sampling error as of normal values"
+
+
+def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[Row]:
+    """Variances and covariances in the columns' units, pair by pair (the joint, projected matrix: `covariance`)."""
+    out = []
+    for i, a in enumerate(t.names):
+        for j in range(i, len(t.names)):
+            unit, cell = t.units[i, j], f"{prefix}var {a}" if i == j else f"{prefix}cov {a}, {t.names[j]}"
+            limits = (0.0 if i == j else -unit, unit)
+            if not t.enough[i, j]:
+                out.append(Row(name, cell, 0.0, math.inf, math.inf, *map(float, limits), HIDDEN))
+                continue
+            errors = float(unit * t.noise[i, j]), float(unit * t.sampling[i, j])
+            out.append(row(name, cell, float(unit * t.covariance[i, j]), *errors, reading, COVARIANCE_NOTE, limits))
+    return out
+
+
+def moments(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Moments:
+    """Means and pairwise-available covariances of number columns."""
+    return Moments(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+
+
+def set_of(columns: object) -> tuple[str, ...]:
+    names = columns_of(columns)
+    if not names:
+        raise InputError("columns", columns, "at least one number column")
+    return names
