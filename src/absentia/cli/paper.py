@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from absentia.auditing.paper_checks import Check, run
+from absentia.cli.table1 import table1_command
 from absentia.errors import AuditContradiction, InputError
 
 __all__ = ["check", "figures", "paper"]
@@ -49,6 +50,9 @@ def figures_command(output: str) -> None:
     """Write the figures as SVG: the same bytes on every run."""
     for path in figures(output):
         click.echo(path)
+
+
+paper.add_command(table1_command)
 
 
 def _as_json(checks: list[Check]) -> str:
