@@ -16,7 +16,7 @@ from absentia.theory.blackbox import inverse
 from absentia.theory.bound import Bound, log_of
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
 
-__all__ = ["calibrate", "calibrate_black_box", "noise_within"]
+__all__ = ["calibrate", "calibrate_black_box", "noise_within", "smallest_scale"]
 
 FAMILIES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
 CLOSE = 1e-10
@@ -58,8 +58,11 @@ def calibrate(
     unit = _unit(law, make)
     if unit == 0:
         raise InputError("law", law, "a law with a positive reach: this query never moves")
-    count = len(bounds(unit))
-    found = [_smallest_scale(lambda s, k=k: bounds(s)[k], e, d, unit) for k in range(count)]
+
+    def nth(k: int) -> Callable[[float], Bound]:
+        return lambda scale: bounds(scale)[k]
+
+    found = [smallest_scale(nth(k), e, d, unit) for k in range(len(bounds(unit)))]
     best = min((s for s in found if s is not None), default=None)
     if best is None:
         raise HazardRefused(
@@ -76,7 +79,7 @@ def _unit(law: Structure, make: type[Noise]) -> float:
     return full if isinstance(full, float) else full(make.norm)
 
 
-def _smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fraction, unit: float) -> float | None:
+def smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fraction, unit: float) -> float | None:
     """The smallest scale at which this bound proves the promise; None when it never does."""
 
     def excess(scale: float, certified: bool) -> float:

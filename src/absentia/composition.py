@@ -20,7 +20,7 @@ from absentia.theory.blocks import FreshMasks
 from absentia.theory.bound import BallBound, Bound
 from absentia.theory.channel import nonnegative
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise, hockey_stick_gaussian
-from absentia.theory.pair import ROWS_INDEPENDENT
+from absentia.theory.pair import ROWS_INDEPENDENT, Relation
 
 __all__ = ["Filter", "MixedKnown", "fresh_masks", "together"]
 
@@ -151,9 +151,9 @@ def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -
         raise InputError("relation", relation, "the relation that every guarantee states")
     sides = [g.without_missingness.bounds for g in guarantees]
     known = [g.if_mask_known.bounds for g in guarantees]
-    kind = "add_remove" if relation == "add_remove" else "substitute"
+    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
     subject = f"{len(pieces)} releases, each on a fresh mask"
-    bound = FreshMasks.of(pieces, kind)  # type: ignore[arg-type]
+    bound = FreshMasks.of(pieces, kind)
     return Guarantee(
         (bound,), relation, subject, _composed(sides, subject, relation), _composed(known, subject, relation)
     )
@@ -166,9 +166,8 @@ def _composed(sides: Sequence[Sequence[Bound]], subject: str, relation: str) -> 
         noise, atoms = bound.noise, bound.atoms  # type: ignore[attr-defined]
         half = Fraction(bound.stretch, 2) if relation == "substitute" else Fraction(1)  # type: ignore[attr-defined]
         blocks.append((noise, ((round_up(max(Fraction(x) for x, _ in atoms) * half), Fraction(1)),)))
-    return Guarantee(
-        (FreshMasks.of(blocks, "add_remove" if relation == "add_remove" else "substitute"),), relation, subject
-    )  # type: ignore[arg-type]
+    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
+    return Guarantee((FreshMasks.of(blocks, kind),), relation, subject)
 
 
 @dataclass(frozen=True)

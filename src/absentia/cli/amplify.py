@@ -109,7 +109,7 @@ def amplify(
         delta = "0"
     if (delta is None) == (epsilon is None):
         raise InputError("--delta", delta, "exactly one of --delta and --epsilon")
-    asked = {"delta": exact(delta, "--delta")} if delta is not None else {"epsilon": exact(epsilon, "--epsilon")}
+    asked: dict[str, Any] = {"delta": exact(delta, "--delta")} if delta is not None else {"epsilon": exact(epsilon, "--epsilon")}
     if as_json:
         echo_json(three_figures(guarantee, asked))
     else:
@@ -130,7 +130,7 @@ def _needed(value: str | None, flag: str) -> str:
     return value
 
 
-def three_figures(guarantee: Guarantee, asked: dict[str, Fraction]) -> dict[str, object]:
+def three_figures(guarantee: Guarantee, asked: dict[str, Any]) -> dict[str, object]:
     """The figure and its two companions, JSON-ready."""
     return {
         **guarantee.answer(**asked).to_dict(),
@@ -140,7 +140,7 @@ def three_figures(guarantee: Guarantee, asked: dict[str, Fraction]) -> dict[str,
     }
 
 
-def print_three(guarantee: Guarantee, asked: dict[str, Fraction]) -> None:
+def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
     """The three figures as a small table, 80 columns, rounded up."""
     ((name, at),) = asked.items()
     unknown = "epsilon" if name == "delta" else "delta"

@@ -84,7 +84,10 @@ class BallBound(Bound):
             low, high = high, 2 * high
             if high > 1e300:
                 return math.inf
-        gap = lambda e: max(self.log_delta(e), -1e300) - target  # noqa: E731
+
+        def gap(e: float) -> float:
+            return max(self.log_delta(e), -1e300) - target
+
         return float(brentq(gap, low, high, xtol=1e-300, rtol=1e-15, maxiter=300))
 
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
@@ -110,7 +113,7 @@ class BallBound(Bound):
 
     def _prove_epsilon(self, guess: float, delta: Fraction) -> float:
         """The guess, polished by one Newton step in balls and stepped up until the ball proves it."""
-        candidate = guess * (1 + 2.0**-46)
+        candidate = guess * (1 + 2.0**-50)
         if guess > 0 and self._proves_closely(candidate, delta):
             return candidate
         candidate = self._polished(guess, delta)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -22,6 +23,14 @@ from absentia.theory.pure import Atoms
 __all__ = ["GaussianPair"]
 
 Array = NDArray[np.float64]
+
+
+class Side(NamedTuple):
+    """One end of a bracket of tau: the loss there less epsilon, and the density of Q."""
+
+    at: arb
+    excess: arb
+    low: arb
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,10 @@ class GaussianPair(BallBound):
 
     def _tau(self, epsilon: float) -> float:
         """The threshold at which the loss is epsilon."""
-        gap = lambda t: self._loss(t) - epsilon  # noqa: E731
+
+        def gap(t: float) -> float:
+            return self._loss(t) - epsilon
+
         low, high = -1.0, 1.0
         while gap(low) > 0:
             low *= 2
@@ -97,7 +109,10 @@ class GaussianPair(BallBound):
             return super().guess_epsilon(delta)
         low = self._tau(0.0)
         step = 1.0
-        gap = lambda t: max(self._log_delta_at(t, self._loss(t)), -1e300) - target  # noqa: E731
+
+        def gap(t: float) -> float:
+            return max(self._log_delta_at(t, self._loss(t)), -1e300) - target
+
         high = low + step
         while gap(high) > 0:
             low, step = high, 2 * step
@@ -116,21 +131,22 @@ class GaussianPair(BallBound):
         if approx >= self._limit:
             return self._beyond_limit(epsilon)
         lo, hi = self._bracket(epsilon, self._tau(approx))
-        if lo == hi:
+        if lo.at == hi.at:
             return arb("nan")
-        tau, a, (_, lo_q) = (lo + hi) / 2, epsilon.exp(), self._densities(lo)
-        m = abs(self._excess(lo, epsilon)).max(abs(self._excess(hi, epsilon)))
-        spread = ((hi - lo) * (abs(tau) + (hi - lo) - self._balls()[1][-1][0])).exp()
-        slack = (hi - lo) * a * lo_q * spread * m.expm1()
-        return self._tail_gap(tau, a) + arb(0).union(slack)
+        tau, a, width = (lo.at + hi.at) / 2, epsilon.exp(), hi.at - lo.at
+        m = abs(lo.excess).max(abs(hi.excess))
+        spread = (width * (abs(tau) + width - self._balls()[1][-1][0])).exp()
+        return self._tail_gap(tau, a) + arb(0).union(width * a * lo.low * spread * m.expm1())
 
-    def _bracket(self, epsilon: arb, tau: float) -> tuple[arb, arb]:
+    def _bracket(self, epsilon: arb, tau: float) -> tuple[Side, Side]:
         """Ends at which the loss is proved below and above epsilon; equal when this precision cannot tell."""
         for attempt in range(12):
             w = arb(max(abs(tau), 1e-12) * 2.0 ** (-49 + 4 * attempt))
-            if self._excess(arb(tau) - w, epsilon) <= 0 and self._excess(arb(tau) + w, epsilon) >= 0:
-                return arb(tau) - w, arb(tau) + w
-        return self._bisected(epsilon)
+            lo, hi = self._side(arb(tau) - w, epsilon), self._side(arb(tau) + w, epsilon)
+            if lo.excess <= 0 and hi.excess >= 0:
+                return lo, hi
+        left, right = self._bisected(epsilon)
+        return self._side(left, epsilon), self._side(right, epsilon)
 
     def _bisected(self, epsilon: arb) -> tuple[arb, arb]:
         """The bracket where the loss is too flat for floats: halved from outside while balls can tell the sides."""
@@ -151,8 +167,11 @@ class GaussianPair(BallBound):
 
     def _excess(self, y: arb, epsilon: arb) -> arb:
         """The loss at y less epsilon."""
+        return self._side(y, epsilon).excess
+
+    def _side(self, y: arb, epsilon: arb) -> Side:
         p, q = self._densities(y)
-        return p.log() - q.log() - epsilon
+        return Side(y, p.log() - q.log() - epsilon, q)
 
     def _beyond_limit(self, epsilon: arb) -> arb:
         """0, when the loss never reaches epsilon; unknown at this precision otherwise."""
