@@ -173,3 +173,12 @@ def test_rates_read_off_the_data_are_refused() -> None:
         missing.certified(["a"], [5], 10, BlackBox("1"), "0.95")  # type: ignore[arg-type]
     assert isinstance(error.value, AbsentiaError)
     assert error.value.exit_code == 4
+
+
+def test_confidence_travels_through_what_is_built_on_it() -> None:
+    one = missing.certified(["a", "b"], [30, 40], 100, Laplace(2), "0.99")
+    two = missing.certified(["a", "b"], [35, 45], 100, Laplace(2), "0.95")
+    assert missing.gamma(one, 2).confidence == "0.99"
+    assert missing.mixture([one, two]).confidence == "0.94"
+    assert missing.product(one, missing.independent(["a", "b"], {"a": "0.5"})).confidence == "0.99"
+    assert missing.without(["a"]).confidence == ""

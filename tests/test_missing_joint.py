@@ -155,3 +155,14 @@ def test_blocks_never_need_more_noise_than_the_law() -> None:
         amplify(Laplace(20), s).epsilon(delta=0) for s in (process.joint(sums(1)), process.law(sums(1)))
     )
     assert pure_joint == pytest.approx(pure, rel=1e-9)
+
+
+def test_a_design_with_unit_nonresponse_is_a_design_with_an_empty_form() -> None:
+    design = missing.rotation(COLUMNS, SINGLE)
+    process = missing.unit_nonresponse(design, "0.2")
+    forms = process.joint(sums())
+    assert isinstance(forms, Forms)
+    assert same_law(forms.total(2), process.law(sums()))
+    full = amplify(Gaussian(10), design.joint(sums())).epsilon(delta="1e-6")
+    assert amplify(Gaussian(10), forms).epsilon(delta="1e-6") < full
+    assert isinstance(missing.unit_nonresponse(design, "0.2", data_dependent=True).joint(sums()), ReachLaw)

@@ -74,9 +74,7 @@ def _record(frame: Any, name: str, process: Process) -> NDArray[Any]:
 def _models(process: Process) -> list[PatternModel | ColumnModel]:
     if isinstance(process, (PatternModel, ColumnModel)):
         return [process]
-    inner: Iterable[Process] = getattr(process, "parts", ())
-    base = getattr(process, "base", None)
-    return [model for part in [*inner, *([base] if base is not None else [])] for model in _models(part)]
+    return [model for part in process.inside for model in _models(part)]
 
 
 def reference_records(domain: Domain, columns: Iterable[str], reference: Reference) -> Records:

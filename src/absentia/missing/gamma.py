@@ -41,6 +41,10 @@ class Worse(Process):
     odds: Fraction
 
     @property
+    def inside(self) -> tuple[Process, ...]:
+        return (self.base,)
+
+    @property
     def reads(self) -> frozenset[str]:
         return self.base.reads
 

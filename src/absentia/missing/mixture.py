@@ -57,6 +57,10 @@ class Mixture(Process):
             raise InputError("parts", self.parts[0].name, "a process that shows nothing, and one other")
 
     @property
+    def inside(self) -> tuple[Process, ...]:
+        return self.parts
+
+    @property
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(part.reads for part in self.parts))
 
@@ -65,11 +69,13 @@ class Mixture(Process):
         return mixed((mass, part.powers(reach)) for mass, part in zip(self.mass, self.parts, strict=True))
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
-        """Latent classes with independent blocks inside (T9) when every type is of that kind, else the law.
+        """Latent classes with independent blocks inside (T9), or forms (T10) when every type is a list of them.
 
-        A block is a group of terms that share no switch in any of the types.
+        A block is a group of terms that share no switch in any of the types. Anything else gives the law.
         """
         self.covers(reach)
+        if all(isinstance(part, Patterns) for part in self.parts) and not self.data_dependent:
+            return self.listed().joint(reach)
         if self.at_least_nothing or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts):
             return self.law(reach)
         shown = [part for part in self.parts if isinstance(part, FACTORIAL)]
@@ -79,6 +85,18 @@ class Mixture(Process):
         parts = [Reach(reach.norm, terms) for terms in groups]
         laws = [[part.law(r) for r in parts] if isinstance(part, FACTORIAL) else [] for part in self.parts]
         return Blocks(classes=list(zip(self.mass, laws, strict=True)))
+
+    def listed(self) -> Patterns:
+        """The same process as one list of patterns, when every type is one."""
+        types = [(part, q) for part, q in zip(self.parts, self.mass, strict=True) if isinstance(part, Patterns)]
+        return Patterns(
+            columns=self.columns,
+            observed=tuple(seen for part, _ in types for seen in part.observed),
+            mass=tuple(q * mass for part, q in types for mass in part.mass),
+            because=self.because,
+            by=self.by,
+            kind=self.kind,
+        )
 
     def restricted(self, columns: object) -> Mixture:
         return replace(self, columns=names_of(columns), parts=tuple(part.restricted(columns) for part in self.parts))

@@ -18,7 +18,7 @@ from absentia.law.forms import Forms
 from absentia.law.reachlaw import KINDS, ReachLaw
 from absentia.missing.atoms import Atoms, thinned
 from absentia.missing.domain import Records, domain_of, stored_domain
-from absentia.missing.text import names_of, plain, subset_of
+from absentia.missing.text import names_of, plain, subset_of, written
 from absentia.query.reach import Reach, Term
 
 __all__ = ["Kind", "Observed", "Process", "from_dict", "provenance", "spelled", "stored"]
@@ -72,6 +72,17 @@ class Process(ABC):
     def reads(self) -> frozenset[str]:
         """The columns whose values the process looks at."""
         return frozenset()
+
+    @property
+    def inside(self) -> tuple[Process, ...]:
+        """The processes that this one is made of."""
+        return ()
+
+    @property
+    def confidence(self) -> str:
+        """The confidence with which the law holds, empty when it is not certified; parts' errors add up."""
+        errors = [1 - Fraction(part.confidence) for part in self.inside if part.confidence]
+        return written(max(Fraction(0), 1 - sum(errors, Fraction(0)))) if errors else ""
 
     # -- what follows -------------------------------------------------------------------------------------------
 

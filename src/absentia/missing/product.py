@@ -50,6 +50,10 @@ class Product(Process):
         same_columns(self.columns, self.parts)
 
     @property
+    def inside(self) -> tuple[Process, ...]:
+        return self.parts
+
+    @property
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(part.reads for part in self.parts))
 
@@ -160,10 +164,8 @@ def same_columns(columns: Sequence[str], parts: Iterable[Process]) -> None:
 
 def claims(parts: Iterable[Process], because: str, by: str) -> dict[str, str]:
     """Who claims the whole and why: what is given, or what the parts say."""
-    listed = list(parts)
-    whys, whos = (
-        dict.fromkeys(filter(None, words)) for words in zip(*((p.because, p.by) for p in listed), strict=True)
-    )
+    said = [(part.because, part.by) for part in parts]
+    whys, whos = dict.fromkeys(why for why, _ in said if why), dict.fromkeys(who for _, who in said if who)
     return {"because": because or "; ".join(whys), "by": by or "; ".join(whos)}
 
 
