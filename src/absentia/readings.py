@@ -14,6 +14,7 @@ from absentia.errors import InputError
 from absentia.exact import above, ball, precision, round_down
 from absentia.guarantee import Guarantee
 from absentia.theory.noise import tail
+from absentia.theory.pair import KnownMask
 from absentia.theory.pair_gaussian import GaussianPair
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def renyi(guarantee: Guarantee, order: Fraction) -> float:
     """
     if order <= 1:
         raise InputError("order", order, "a number > 1")
-    pairs = [b for b in guarantee.bounds if isinstance(b, GaussianPair)]
+    pairs = [
+        b if isinstance(b, GaussianPair) else GaussianPair(b.atoms, b.atoms, b.noise.size, b.result, b.assumptions)
+        for b in guarantee.bounds
+        if isinstance(b, GaussianPair) or (isinstance(b, KnownMask) and b.result == "T2" and b.noise.norm == 2)
+    ]
     if not pairs:
         raise InputError(
             "guarantee", str(guarantee), "an additive Gaussian guarantee (T2): its pair has a Renyi divergence"

@@ -62,6 +62,8 @@ def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute
     """The exact dominating pair of a reach law under Laplace or Gaussian noise (T2; section 7 for add/remove)."""
     if noise.family == "gaussian":
         atoms = _visible(atoms, noise.size)
+    if relation == "substitute" and len(atoms) == 1:  # nothing is random: the plain profile at twice the reach
+        return KnownMask(noise, atoms, 2, "T2", ASSUMPTIONS, "T3")
     if relation == "substitute":
         pair = GaussianPair if noise.family == "gaussian" else LaplacePair
         return pair(atoms, atoms, noise.size, "T2", ASSUMPTIONS)
@@ -92,6 +94,7 @@ class KnownMask(BallBound):
     stretch: int = 2
     result: str = "T5"
     assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)")
+    pure_result: str | None = None
 
     def delta_ball(self, epsilon: arb) -> arb:
         scale = ball(self.noise.size)
