@@ -1,0 +1,87 @@
+"""absentia plan: the promise, the noise and the errors of a plan file, before any data is opened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from absentia.cli.text import echo_json, shown
+from absentia.errors import InputError
+from absentia.planning.explain import three
+from absentia.planning.plan import Plan
+from absentia.planning.whatif import Outcome
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.argument("file", metavar="PLAN.TOML")
+@click.option("--what-if", "asked", multiple=True, metavar="NAME=X", help="gamma=2, p_star=0.9, eta=0.05 or without.")
+@click.option("--explain", "derivation", is_flag=True, help="The derivation, step by step.")
+@click.option("--emit-python", is_flag=True, help="The equivalent Python script.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, numbers at full precision.")
+def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool, as_json: bool) -> None:
+    """What a plan promises and how exact its answers will be; opens no data.
+
+    \b
+    absentia plan plan.toml
+    absentia plan plan.toml --what-if gamma=2 --what-if without
+    """
+    found = Plan.load(file)
+    outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
+    if emit_python:
+        click.echo(script(file, asked))
+    elif as_json:
+        echo_json(as_dict(found, outcomes))
+    elif derivation:
+        click.echo(found.explain())
+    else:
+        click.echo(found.summary())
+        if outcomes:
+            click.echo("\n" + table(outcomes))
+
+
+def _outcomes(found: Plan, text: str) -> tuple[Outcome, ...]:
+    """The outcomes of one --what-if, without the repeated line "as declared"."""
+    name, _, value = text.partition("=")
+    if text == "without":
+        return found.what_if(without=True)[1:]
+    if name not in ("gamma", "p_star", "eta") or not value:
+        raise InputError("--what-if", text, "gamma=X, p_star=P, eta=E or without")
+    return found.what_if(**{name: value})[1:]  # type: ignore[arg-type]
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """What-if as lines of 80 columns."""
+    lines = [f"{'what if':<44}{'epsilon':>12}  {'result':<8}{'noise needed':>12}"]
+    lines += [f"  {o.assumption[:41]:<42}{shown(o.epsilon):>12}  {o.result[:7]:<8}{o.noise:>11.3f}x" for o in outcomes]
+    return "\n".join(lines)
+
+
+def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
+    """Everything the command shows."""
+    d = found.budget.delta
+    keys = ("with_missingness", "without_missingness", "if_mask_known")
+    return {
+        "identity": found.identity,
+        "plan": found.to_dict(),
+        "guarantee": {key: g.answer(delta=d).to_dict() for key, (_, g) in zip(keys, three(found), strict=True)},
+        "saving": found.saving,
+        "blocks": [b.to_dict() for b in found.blocks],
+        "accuracy": found.accuracy().to_dict(),
+        "hazards": [{"code": code, "text": text} for code, text in found.hazards],
+        "advice": list(found.advice),
+        "what_if": [o.to_dict() for o in outcomes],
+    }
+
+
+def script(file: str, asked: tuple[str, ...]) -> str:
+    """The Python that does the same."""
+    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({json.dumps(str(Path(file)))})", "print(plan)"]
+    for text in asked:
+        name, _, value = text.partition("=")
+        lines.append(f"print(plan.what_if({name}={'True' if not value else json.dumps(value)}))")
+    return "\n".join([*lines, "print(plan.explain())"])
