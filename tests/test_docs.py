@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import io
 import re
 from pathlib import Path
 
@@ -18,6 +20,12 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "docs"}
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if block.lstrip().startswith(">>>"):
+            session = doctest.DocTestParser().get_doctest(block, namespace, page.name, str(page), 0)
+            report = io.StringIO()
+            doctest.DocTestRunner().run(session, out=report.write, clear_globs=False)
+            assert report.getvalue() == ""
+            continue
         exec(compile(block, str(page), "exec"), namespace)
 
 
