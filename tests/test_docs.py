@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python *\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -24,6 +24,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
             session = doctest.DocTestParser().get_doctest(block, namespace, page.name, str(page), 0)
             report = io.StringIO()
             doctest.DocTestRunner().run(session, out=report.write, clear_globs=False)
+            namespace |= session.globs
             assert report.getvalue() == ""
             continue
         exec(compile(block, str(page), "exec"), namespace)
