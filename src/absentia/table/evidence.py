@@ -97,7 +97,7 @@ def _p(value: float) -> str:
 def _little(test: LittleTest | str) -> list[str]:
     lines = ["Little's test of MCAR"]
     if isinstance(test, str):
-        return [*lines, *_wrapped(f"not tested: {test}")]
+        return [*lines, *_wrapped(f"not tested: {test}"), *_wrapped(LITTLE)]
     lines += _wrapped(
         f"{_p(test.p_value)}; chi-square {test.statistic:,.2f} on {test.df:,} degrees of freedom; {test.rows:,} rows, "
         f"{test.patterns:,} patterns, {len(test.coordinates)} coordinates (a category has one a value but the first)"
@@ -114,7 +114,7 @@ def _little(test: LittleTest | str) -> list[str]:
 def _order(e: Evidence) -> list[str]:
     lines = [f"dependence between rows ({e.rows:,} rows in the order of the file)"]
     if isinstance(e.neighbours, str):
-        return [*lines, *_wrapped(f"not tested: {e.neighbours}")]
+        return [*lines, *_wrapped(f"not tested: {e.neighbours}"), *_wrapped(ORDER)]
     how = "more" if e.neighbours.z > 0 else "less"
     lines += _wrapped(
         f"neighbours: {_p(e.neighbours.p_value)}; their masks are {how} alike than in a random order "

@@ -44,7 +44,7 @@ def _shares(p: Profile) -> list[str]:
     low, high = p.p_star_interval
     lines = [
         _line("fully missing rows", f"{p.fully_missing_rows:,}"),
-        _line("p*", f"{p.p_star:.4f}", f"share of rows that show something (95 %: {low:.3f}-{high:.3f})"),
+        _line("p*", f"{p.p_star:.4f}", f"rows that show something (95 %: {low:.3f}-{high:.3f})"),
         _line("k", f"{p.k:,}", "most columns observed in one row"),
         _line("rho = k / columns", f"{p.rho:.4f}"),
     ]
