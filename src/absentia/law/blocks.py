@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from absentia.errors import InputError
 from absentia.exact import probability
@@ -69,16 +70,7 @@ class Blocks:
 
     def total(self, norm: Norm) -> ReachLaw:
         """The law of the reach of all blocks together (l1 adds, l2 adds squares), or one that dominates it."""
-        parts = [(m, laws) for m, laws in self.classes] or [(Fraction(1), self.blocks)]
-        atoms: dict[float, Fraction] = {}
-        for share, laws in parts:
-            for x, q in sum_of_laws(counted(laws), norm):
-                atoms[x] = atoms.get(x, Fraction(0)) + share * q
-        first = (self.every_law or (ReachLaw.point(0),))[0]
-        full = max(self.full_reach(norm), *atoms)
-        return ReachLaw(
-            list(atoms), list(atoms.values()), full, self.data_dependent, first.because, first.by, first.kind
-        )
+        return total(self, norm)
 
     def scaled(self, factor: object) -> Blocks:
         """The blocks with every reach times a factor, rounded up."""
@@ -98,6 +90,19 @@ class Blocks:
                 "classes": [{"mass": str(m), "blocks": [law.to_dict() for law in laws]} for m, laws in self.classes]
             }
         return {"blocks": [law.to_dict() for law in self.blocks]}
+
+
+@lru_cache(maxsize=64)
+def total(blocks: Blocks, norm: Norm) -> ReachLaw:
+    """The law behind `Blocks.total`, kept: a calibration asks for it at every scale it tries."""
+    parts = [(m, laws) for m, laws in blocks.classes] or [(Fraction(1), blocks.blocks)]
+    atoms: dict[float, Fraction] = {}
+    for share, laws in parts:
+        for x, q in sum_of_laws(counted(laws), norm):
+            atoms[x] = atoms.get(x, Fraction(0)) + share * q
+    first = (blocks.every_law or (ReachLaw.point(0),))[0]
+    full = max(blocks.full_reach(norm), *atoms)
+    return ReachLaw(list(atoms), list(atoms.values()), full, blocks.data_dependent, first.because, first.by, first.kind)
 
 
 def counted(laws: Sequence[ReachLaw]) -> Mapping[Atoms, int]:
