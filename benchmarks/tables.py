@@ -84,7 +84,7 @@ def bare_kernel(path: Path) -> dict[str, Any]:
                 out[1] += O @ O.T
                 out[2] += Z.sum(axis=1)
                 out[3] += np.bincount((np.ones(d, np.float32) @ O).astype(int), minlength=d + 1)
-                keys = (2.0 ** np.arange(d) @ O).astype(np.int64)
+                keys = (2.0 ** np.arange(min(d, 48)) @ O[:48]).astype(np.int64)
                 out[4].append(np.unique(keys, return_counts=True))
 
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(2) as pool:

@@ -184,10 +184,15 @@ def _integer_codes(column: Column) -> tuple[int, np.ndarray] | None:
 
 def _looked_up(array: pa.Array, low: int, table: np.ndarray) -> Cells:
     values, seen = _buffer(array, array.type.to_pandas_dtype()), _valid(array)
-    inside = (values >= low) & (values <= low + len(table) - 1)
-    codes = np.where(inside, table[np.where(inside, values, low).astype(np.int64) - low], UNPARSED)
-    codes = np.where(seen, codes, MISSING).astype(np.int32)
-    return Cells(codes, codes >= 0, int((codes == UNPARSED).sum()))
+    if len(values) and low <= values.min() and values.max() < low + len(table):
+        codes = table[values.astype(np.int64) - low]
+    else:
+        inside = (values >= low) & (values < low + len(table))
+        codes = np.where(inside, table[np.where(inside, values, low).astype(np.int64) - low], UNPARSED)
+    if not seen.all():
+        codes = np.where(seen, codes, MISSING)
+    codes = codes.astype(np.int32, copy=False)
+    return Cells(codes, codes >= 0, int(np.count_nonzero(codes == UNPARSED)))
 
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")

@@ -28,7 +28,8 @@ _DATES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
 class Encoder:
     """From raw batches to encoded ones: wide (person and every column of the schema) or long (user, item, value).
 
-    `ranked` adds what chooses among rows; `text_units` gives engines with fixed types every identifier as text.
+    `ranked` adds what chooses among rows; without it only what is missing is kept. `text_units` makes every
+    identifier text, for engines that must know their types beforehand.
     """
 
     schema: Schema
@@ -73,7 +74,8 @@ class Encoder:
             arrays[ORDER] = pa.array(self._order(batch))
             arrays[CONTENT] = pa.array(_content(list(cells.values())))
         for name, cell in cells.items():
-            arrays[name] = pa.array(cell.values, clean_type(columns[name]), mask=~cell.seen)
+            values, kind = (cell.values, clean_type(columns[name])) if self.ranked else (cell.seen, pa.bool_())
+            arrays[name] = pa.array(values, kind, mask=~cell.seen)
         return pa.table(arrays), np.array([cell.unparsed for cell in cells.values()], np.int64)
 
     def _items(self, array: pa.Array) -> pa.Array:

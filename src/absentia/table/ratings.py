@@ -61,12 +61,28 @@ def _counts(rows: pl.DataFrame, schema: Schema) -> tuple[np.ndarray, dict[str, i
         names = [str(v) for v in distinct.to_list()]
         item = item.rank("dense").cast(pl.Int64) - 1
     shift = max(1, len(names) - 1).bit_length()
-    key = user << shift | item.to_numpy()
+    key = user << shift
+    key |= item.to_numpy()
     key.sort()
-    key = key[np.flatnonzero(np.diff(key, prepend=-1))]
-    per_item = np.bincount(key & ((1 << shift) - 1), minlength=len(names))
-    changes = np.flatnonzero(np.diff(key >> shift, prepend=-1, append=-1))
-    return np.diff(changes), dict(zip(names, per_item.tolist(), strict=True))
+    counts, per_item = _runs_of(key, shift, len(names))
+    return counts, dict(zip(names, per_item.tolist(), strict=True))
+
+
+def _runs_of(key: np.ndarray, shift: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct items of each user and users of each item, from sorted keys user 2^shift + item, a piece at a time."""
+    counts, per_item = [], np.zeros(d, np.int64)
+    low = 0
+    while low < len(key):
+        high = min(low + 2**18, len(key))
+        if high < len(key):  # whole users: back to the start of the last one, or on to its end
+            cut = int(np.searchsorted(key, key[high] >> shift << shift))
+            high = cut if cut > low else int(np.searchsorted(key, ((key[high] >> shift) + 1) << shift))
+        piece = key[low:high]
+        piece = piece[np.flatnonzero(np.diff(piece, prepend=-1))]
+        per_item += np.bincount(piece & ((1 << shift) - 1), minlength=d)
+        counts.append(np.diff(np.flatnonzero(np.diff(piece >> shift, prepend=-1, append=-1))))
+        low = high
+    return np.concatenate(counts), per_item
 
 
 def _numbered(units: pl.Series) -> np.ndarray:

@@ -46,7 +46,7 @@ class Work:
     @cached_property
     def batch_rows(self) -> int:
         """Rows of a batch: at most 2^16, fewer when there are many columns."""
-        return min(BATCH, max(1024, 2**24 // max(1, len(self.columns))))
+        return min(BATCH, max(1024, 2**22 // max(1, len(self.columns))))
 
     def partial(self, batch: pa.RecordBatch) -> Partial:
         """The exact partial of one batch of at most `batch_rows` rows."""

@@ -143,15 +143,17 @@ def _parquet_fields(path: Path) -> list[tuple[str, str]]:
 
 
 def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batches]:
-    """One stream a row group: threads decode different groups."""
+    """One stream a row group: threads decode different groups; repeated texts stay a dictionary."""
     for path in paths:
-        groups = pq.ParquetFile(path).metadata.num_row_groups
-        yield from (_row_group(path, i, columns) for i in range(groups))
+        with pq.ParquetFile(path) as file:
+            metadata, fields = file.metadata, file.schema_arrow
+        texts = [f.name for f in fields if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        options = {"metadata": metadata, "read_dictionary": texts}
+        yield from (_row_group(path, i, columns, options) for i in range(metadata.num_row_groups))
 
 
-def _row_group(path: Path, group: int, columns: Sequence[str]) -> Batches:
-    texts = [f.name for f in pq.read_schema(path) if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
+def _row_group(path: Path, group: int, columns: Sequence[str], options: dict[str, Any]) -> Batches:
+    with pq.ParquetFile(path, **options) as file:
         yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
 
 

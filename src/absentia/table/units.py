@@ -107,10 +107,20 @@ def long_total(encoded: Encoded, work: Work) -> tuple[Total, int]:
     """The total of a long table: one row a user, the kept entry of each item; how many entries show nothing."""
     total = Total(work)
     for frame in encoded.frames():
-        rows = kept(nw.from_native(frame.lazy()), [UNIT, ITEM], 1).to_native().sort(UNIT).collect()
+        everybody = frame.get_column(UNIT).drop_nulls().n_unique()
+        before = total.rows
+        entries = frame.lazy() if work.profile else frame.lazy().filter(pl.col(ITEM).is_in(_items(work)))
+        rows = kept(nw.from_native(entries), [UNIT, ITEM], 1).to_native().sort(UNIT).collect()
         for columns, users in dense(iter([rows.to_arrow()]), work):
             total.add(work.of_cells(columns, users))
+        total.sums["rows"] += everybody - (total.rows - before)  # users without an entry add zero to every statistic
     return total, encoded.rows - int(total.sums["observed"].sum()) if work.profile else 0
+
+
+def _items(work: Work) -> list[int]:
+    """The codes of the items that are read."""
+    position = {name: i for i, name in enumerate(work.demand.schema.columns)}
+    return [position[name] for name in work.columns]
 
 
 def dense(tables: Iterator[pa.Table], work: Work) -> Iterator[tuple[dict[str, Cells], int]]:
@@ -143,8 +153,7 @@ def _dense(table: pa.Table, work: Work) -> Iterator[tuple[dict[str, Cells], int]
     values = pl.Series(table.column(VALUE))
     shown = values.is_not_null().to_numpy() & (items >= 0)
     where = np.full(len(work.demand.schema.columns) + 1, -1)
-    position = {name: i for i, name in enumerate(work.demand.schema.columns)}
-    where[[position[name] for name in work.columns]] = np.arange(len(work.columns))
+    where[_items(work)] = np.arange(len(work.columns))
     shown &= where[items] >= 0
     numbers = values.fill_null(0).to_numpy()
     last = int(users[-1]) + 1
