@@ -121,8 +121,8 @@ class LatentClasses(Bound):
             high *= 2
             if high > 1e6:
                 return math.inf
-        found = float(brentq(gap, 0.0, high, xtol=1e-12, rtol=1e-9))
-        step = 1e-9 * found
+        found = float(brentq(gap, 0.0, high, xtol=1e-12, rtol=1e-9)) if gap(0.0) > 0 else 0.0
+        step = max(1e-9 * found, 1e-12)
         while self.delta(Fraction(found), certified=certified) > delta:
             found, step = found + step, 4 * step
         return found
