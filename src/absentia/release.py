@@ -1,0 +1,234 @@
+"""A release: aggregates, then the charge, then noise. A crash may waste budget; it never overspends.
+
+The order is the promise: the plan is checked again, the table is read to exact integers, random bits are asked for;
+the charge is committed to the disk; only then is noise drawn. Everything after the draw is post-processing.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from absentia.errors import HazardRefused, InputError
+from absentia.ledger.chain import Receipt
+from absentia.ledger.ledger import Ledger
+from absentia.noise.bits import require_entropy
+from absentia.noise.sampling import draw, grid_for
+from absentia.planning.plan import Plan
+from absentia.query.estimate import Row
+from absentia.query.statistic import Statistic
+from absentia.table.aggregate import Aggregates, aggregate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BACKENDS", "Release", "release"]
+
+BACKENDS = ("absentia", "opendp")
+VERSION = 1
+FIELDS = ("query", "cell", "estimate", "se_noise", "se_sampling", "low", "high", "note")
+Noisy = Mapping[Statistic, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Noisy answers with their errors, the guarantee they were drawn under, and the receipt of their charge."""
+
+    plan: Plan
+    rows: tuple[Row, ...]
+    noisy: Noisy
+    receipt: Receipt
+    purpose: str
+    book: Mapping[str, Any]
+    backend: str = "absentia"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that a card shows, JSON-ready; nothing in it is private."""
+        plan, delta = self.plan, self.plan.budget.delta
+        return {
+            "schema_version": VERSION,
+            "software": f"absentia {version('absentia')}",
+            "time": self.receipt.time,
+            "purpose": self.purpose,
+            "plan": plan.to_dict(),
+            "plan_identity": plan.identity,
+            "guarantee": plan.guarantee.to_dict(delta),
+            "noise": {"family": plan.noise_family, "backend": self.backend, "statistics": self._statistics()},
+            "own_queries": [{"query": name, "noise_scale": s} for name, s in plan.own_scales.items()],
+            "rows": [row.to_dict() for row in self.rows],
+            "ledger": dict(self.book),
+            "receipt": self.receipt.to_dict(),
+        }
+
+    def _statistics(self) -> list[dict[str, Any]]:
+        """The noisy sums themselves, in units of z: what every row was computed from."""
+        return [
+            {"name": name_of(s), "scale": scale, "grid": grid_for(scale), "values": self.noisy[s].ravel().tolist()}
+            for s, scale in self.plan.scales.items()
+        ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """The answers, one row a number."""
+        import polars as pl
+
+        texts = ("query", "cell", "note")
+        schema = {name: pl.String() if name in texts else pl.Float64() for name in FIELDS}
+        return pl.DataFrame([row.to_dict() for row in self.rows], schema=schema)
+
+    def to_csv(self) -> str:
+        """The answers as CSV text; an empty field where no finite number can be given."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.to_dict() for row in self.rows)
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def card(self) -> Any:
+        """The page about this release: for people, for programs, for registries."""
+        return importlib.import_module("absentia.card.card").Card(self.to_dict())
+
+    def save(self, directory: str | os.PathLike[str]) -> list[Path]:
+        """release.json, release.csv and the card, each complete or absent; the paths written."""
+        target = prepared(directory)
+        texts: dict[str, Callable[[Path], Any]] = {
+            "release.json": lambda p: p.write_text(self.to_json(), encoding="utf-8"),
+            "release.csv": lambda p: p.write_text(self.to_csv(), encoding="utf-8"),
+        }
+        if importlib.util.find_spec("absentia.card.card") is not None:
+            card = self.card()
+            texts |= {f"card.{end}": card.save for end in ("html", "json", "yaml")}
+        return [_written(target, name, write) for name, write in texts.items()]
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{html.escape(r.query)}</td><td>{html.escape(r.cell)}</td><td>{r.estimate:.6g}</td>"
+            f"<td>{r.low:.6g} to {r.high:.6g}</td></tr>"
+            for r in self.rows
+        )
+        head = "<tr><th>query</th><th>cell</th><th>estimate</th><th>interval</th></tr>"
+        return f"<p>{html.escape(str(self.plan.budget))}; {html.escape(self.purpose)}</p><table>{head}{cells}</table>"
+
+
+def release(
+    plan: Plan,
+    source: Any,
+    book: Ledger,
+    purpose: str,
+    *,
+    backend: str = "absentia",
+    progress: Callable[[str], None] | None = None,
+) -> Release:
+    """The plan's answers on a table, after their charge is on the disk.
+
+    Refused before anything is charged: a plan that no longer keeps its budget, a table without the plan's columns or
+    with another number of rows than is public, no random bits. `backend="opendp"` draws OpenDP's noise, certified by
+    OpenDP's own map: more noise, charged as a black box.
+    """
+    say = progress or (lambda _: None)
+    if backend not in BACKENDS:
+        raise InputError("noise_backend", backend, " or ".join(BACKENDS))
+    if not isinstance(purpose, str) or not purpose.strip():
+        raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
+    plan.check()
+    how = _backend(plan, backend)
+    say("reading the table")
+    sums = aggregate(source, plan.schema, plan.statistics)
+    check_rows(plan, sums.rows)
+    require_entropy()
+    say("charging the ledger")
+    receipt = how.charge(book, purpose)
+    say("drawing noise")
+    noisy = how.draw(sums)
+    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.summary(), backend)
+
+
+def check_rows(plan: Plan, rows: int) -> None:
+    """Refuses a table whose number of rows is not the public one (substitution: neighbours have equally many)."""
+    schema = plan.schema
+    if plan.relation == "substitute" and plan.n is not None and schema.unit is None and schema.long is None:
+        if rows != plan.n:
+            raise InputError(
+                "n", plan.n, "the number of rows of the table", "E-ROWS", "Correct n in the schema, or leave it out."
+            )
+
+
+@dataclass(frozen=True)
+class Own:
+    """The mechanism that the theorems are about: continuous noise, rounded to a public grid."""
+
+    plan: Plan
+
+    def charge(self, book: Ledger, purpose: str) -> Receipt:
+        return book.charge(self.plan, purpose)
+
+    def draw(self, sums: Aggregates) -> Noisy:
+        make = type(self.plan.noise)
+        return {
+            s: draw(make(scale), sums.values[s], grid_for(scale), unit=sums.units[s]) * grid_for(scale)
+            for s, scale in self.plan.scales.items()
+        }
+
+
+def _backend(plan: Plan, backend: str) -> Any:
+    if backend == "absentia":
+        return Own(plan)
+    from absentia.planning.opendp import OpenDP
+
+    return OpenDP.of(plan)
+
+
+def name_of(s: Statistic) -> str:
+    """A statistic as text: sum over rows of powers, within cells, weighted."""
+    powers = " ".join(f"{c}^{e}" for c, e in s.powers) or "1"
+    cells = " by " + ", ".join(c if isinstance(c, str) else f"{c.column} in bins" for c in s.cells) if s.cells else ""
+    return powers + cells + (f" weighted by {s.weight}" if s.weight else "")
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def prepared(directory: str | os.PathLike[str]) -> Path:
+    """The directory, there and writable; asked before the charge, so that answers are not lost for want of a place."""
+    target = Path(directory)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target):
+            pass
+    except OSError as e:
+        raise HazardRefused(
+            "H-OUTPUT",
+            f"{target} cannot be written ({e.strerror}).",
+            "Answers that cannot be written would waste their budget.",
+            "Name a directory that can be written; nothing was charged.",
+        ) from None
+    return target
+
+
+def _written(directory: Path, name: str, write: Callable[[Path], Any]) -> Path:
+    """The file, put in its place at once when it is complete; nothing half-written, whatever interrupts."""
+    draft = Path(tempfile.mkdtemp(prefix=".absentia-", dir=directory))
+    try:
+        write(draft / name)
+        with open(draft / name, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(draft / name, directory / name)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return directory / name
