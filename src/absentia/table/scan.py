@@ -157,6 +157,7 @@ def each(
         futures = [pool.submit(worker, state) for state in states]
         try:
             watch(futures, seen)
+            stop.set()  # all are done, or one has failed and the other need not go on
             for future in futures:
                 future.result()
         except Exception as e:
