@@ -37,9 +37,8 @@ def main() -> None:
         complete = calibrate("gaussian", ReachLaw.point(law.full_reach(2)), **need).size
         together = calibrate("gaussian", law.total(2), **need).size
         apart, ms = timed(lambda law=law, need=need: calibrate("gaussian", law, **need).size)
-        print(
-            f"{f'{d} columns, each seen with p = {p}':<38}{complete:>10.3f}{together:>10.3f}{apart:>10.3f}{ms / 1000:>10.2f}"
-        )
+        name = f"{d} columns, each seen with p = {p}"
+        print(f"{name:<38}{complete:>10.3f}{together:>10.3f}{apart:>10.3f}{ms / 1000:>10.2f}")
 
     print(f"\n{'epsilon at delta = 1e-6':<38}{'epsilon':>14}{'ms':>10}")
     hundred = IndependentBlocks.of([(Gaussian(4.27), column("0.05").atoms)] * 100)

@@ -146,7 +146,7 @@ def test_nothing_missing_is_one_gaussian(k: int, delta: str) -> None:
 
 @pytest.mark.parametrize("delta", ["1e-2", "1e-6", "1e-11", "1e-40"])
 @pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(3), Laplace("0.5"), Laplace(4)])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     reaches=st.lists(st.floats(0.01, 3), min_size=1, max_size=4, unique=True),
     weights=st.lists(st.integers(1, 50), min_size=5, max_size=5),
