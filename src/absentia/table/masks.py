@@ -127,11 +127,12 @@ class Patterns:
     parts: list[np.ndarray] = field(default_factory=list)
     unlisted: int = 0
     _waiting: int = 0
+    _merged: int = 0
 
     def add(self, table: np.ndarray) -> None:
         self.parts.append(table)
         self._waiting += len(table)
-        if self._waiting > 2 * MAX_PATTERNS:
+        if self._waiting > 2**20 + 2 * self._merged:
             self.merge()
 
     def join(self, other: Patterns) -> None:
@@ -149,7 +150,7 @@ class Patterns:
             table = _frequent(table)
             self.unlisted += int(table[MAX_PATTERNS:, -1].sum())
         self.parts = [table[:MAX_PATTERNS]]
-        self._waiting = len(self.parts[0])
+        self._waiting = self._merged = len(self.parts[0])
         return self.parts[0]
 
 
