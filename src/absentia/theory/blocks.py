@@ -91,12 +91,16 @@ class SumOfLosses(Bound):
         grids, theta = self._grids(plan, certified), plan.theta
         fine, best = Cumulant.of_grid(grids), math.inf
         for _ in range(4):
-            found = composed(grids, theta).epsilon(delta)
+            bound = composed(grids, theta)
+            found = bound.epsilon(delta)
             best = min(best, found)
             _, mean, variance = fine.moments(theta)
             if abs(found - mean) <= 2 * math.sqrt(variance):
                 break  # the order was right for this epsilon
-            theta = fine.order_at_epsilon(found) if math.isfinite(found) else 1.5 * theta
+            if math.isfinite(found):
+                theta = fine.order_at_epsilon(found)
+            else:
+                theta *= 0.1 if bound.constant >= 1 else 1.5
         return max(0.0, best)
 
     def pure(self) -> float:

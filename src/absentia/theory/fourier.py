@@ -169,6 +169,8 @@ def composed(parts: Parts, theta: float) -> Tilted:
     Z = float(cumulant.count @ z)
     relative += U * (8 + length + 4 * abs(Z) + 4 * abs(tau) * float(np.abs(index).max()))
     relative += U * (4 + len(parts)) * float(cumulant.count @ np.abs(z))
+    if not relative < 1:  # an order so large that its exponents carry no digits: claim nothing
+        return Tilted(low * gap, np.array([low * gap]), np.zeros(1), 1.0, 0.0)
     with np.errstate(over="ignore"):
         mass = np.exp(Z - tau * index) * np.roll(c, -low)
     infinite = sum(count * losses.infinite for losses, count in parts) * (1 + 1e-12)
