@@ -26,6 +26,33 @@ _MAP = {
     "together": "absentia.composition",
     "fresh_masks": "absentia.composition",
     "Filter": "absentia.composition",
+    # a table and what is asked of it
+    "Schema": "absentia.planning.schema",
+    "Bins": "absentia.query.statistic",
+    "count": "absentia.query.columns",
+    "sum": "absentia.query.columns:total",
+    "total": "absentia.query.columns",
+    "mean": "absentia.query.columns",
+    "variance": "absentia.query.columns",
+    "histogram": "absentia.query.columns",
+    "marginal": "absentia.query.columns",
+    "quantiles": "absentia.query.quantiles",
+    "median": "absentia.query.quantiles",
+    "moments": "absentia.query.moments",
+    "covariance": "absentia.query.models",
+    "correlation": "absentia.query.models",
+    "pca": "absentia.query.models",
+    "regression": "absentia.query.models",
+    "linear": "absentia.query.custom",
+    "custom": "absentia.query.custom",
+    # plan before data, charge before noise
+    "Budget": "absentia.planning.budget",
+    "plan": "absentia.planning.plan",
+    "Plan": "absentia.planning.plan",
+    "Ledger": "absentia.ledger.ledger",
+    "Release": "absentia.release",
+    "profile": "absentia.table.profile",
+    "aggregate": "absentia.table.aggregate",
     # refusals
     "AbsentiaError": "absentia.errors",
     "AuditContradiction": "absentia.errors",
@@ -34,9 +61,9 @@ _MAP = {
     "InputError": "absentia.errors",
     "LedgerDamaged": "absentia.errors",
 }
-"""Every exported name and where it lives, in the order in which a user meets them; loaded on first use."""
+"""Every exported name and where it lives (module, or module:name), in the order of use; loaded when first used."""
 
-__all__ = ["__version__", "missing", *_MAP]  # noqa: PLE0604
+__all__ = ["__version__", "missing", *_MAP]
 
 if TYPE_CHECKING:
     from absentia import missing as missing
@@ -58,8 +85,33 @@ if TYPE_CHECKING:
     from absentia.law.blocks import Blocks as Blocks
     from absentia.law.forms import Forms as Forms
     from absentia.law.reachlaw import ReachLaw as ReachLaw
+    from absentia.ledger.ledger import Ledger as Ledger
+    from absentia.planning.budget import Budget as Budget
+    from absentia.planning.plan import Plan as Plan
+    from absentia.planning.plan import plan as plan
+    from absentia.planning.schema import Schema as Schema
+    from absentia.query.columns import count as count
+    from absentia.query.columns import histogram as histogram
+    from absentia.query.columns import marginal as marginal
+    from absentia.query.columns import mean as mean
+    from absentia.query.columns import total as sum
+    from absentia.query.columns import total as total
+    from absentia.query.columns import variance as variance
+    from absentia.query.custom import custom as custom
+    from absentia.query.custom import linear as linear
+    from absentia.query.models import correlation as correlation
+    from absentia.query.models import covariance as covariance
+    from absentia.query.models import pca as pca
+    from absentia.query.models import regression as regression
+    from absentia.query.moments import moments as moments
+    from absentia.query.quantiles import median as median
+    from absentia.query.quantiles import quantiles as quantiles
     from absentia.query.reach import Reach as Reach
     from absentia.query.reach import Term as Term
+    from absentia.query.statistic import Bins as Bins
+    from absentia.release import Release as Release
+    from absentia.table.aggregate import aggregate as aggregate
+    from absentia.table.profile import profile as profile
     from absentia.theory.noise import BlackBox as BlackBox
     from absentia.theory.noise import Gaussian as Gaussian
     from absentia.theory.noise import Laplace as Laplace
@@ -70,7 +122,8 @@ def __getattr__(name: str) -> Any:
         return import_module("absentia.missing")
     if name not in _MAP:
         raise AttributeError(f"module 'absentia' has no attribute {name!r}")
-    value = getattr(import_module(_MAP[name]), name)
+    module, _, renamed = _MAP[name].partition(":")
+    value = getattr(import_module(module), renamed or name)
     globals()[name] = value
     return value
 
