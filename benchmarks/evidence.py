@@ -14,7 +14,7 @@ import polars as pl
 
 from absentia.planning.schema import Schema
 from absentia.table.dependence import clusters, likeness, neighbours, stretches
-from absentia.table.little import LittleTest, little
+from absentia.table.little import LittleTest, frequent, little
 from absentia.table.rowscan import RowScan, row_scan
 
 Rng = np.random.Generator
@@ -24,16 +24,18 @@ LEVEL = 0.05
 def scan(X: np.ndarray, keys: np.ndarray | None = None) -> RowScan:
     names = [f"x{j}" for j in range(X.shape[1])]
     frame = pl.DataFrame(X, schema=names, orient="row")
-    schema = Schema.from_dict({"columns": dict.fromkeys(names, {"kind": "number", "bounds": [-1000, 1000]})})
+    schema = Schema.from_dict({"columns": {name: {"kind": "number", "bounds": [-1000, 1000]} for name in names}})
     if keys is None:
         return row_scan(frame, schema)
     return row_scan(frame.with_columns(pl.Series("key", keys)), schema, "key")
 
 
-def little_p(X: np.ndarray) -> float:
+def little_p(X: np.ndarray) -> tuple[float, float]:
+    """All patterns; only those with at least 5 rows."""
     s = scan(X)
-    found = little(s.patterns, s.coordinates.names)
-    return found.p_value if isinstance(found, LittleTest) else 1.0
+    both = (little(patterns, s.coordinates.names) for patterns in (s.patterns, frequent(s.patterns)))
+    whole, restricted = (found.p_value if isinstance(found, LittleTest) else 1.0 for found in both)
+    return whole, restricted
 
 
 def row_p(X: np.ndarray, keys: np.ndarray) -> tuple[float, float, float]:
@@ -89,13 +91,15 @@ def sites(rng: Rng, keys: np.ndarray, spread: float) -> np.ndarray:
 def main(times: int = 500) -> None:
     error = np.sqrt(LEVEL * (1 - LEVEL) / times)
     print(f"share of p < {LEVEL} in {times} replications; where nothing is wrong {LEVEL} +- {2 * error:.3f}\n")
-    print("Little's test, MCAR               normal   skewed and binary")
+    print("Little's test; patterns:             all  >= 5 rows       all  >= 5 rows")
+    print("  MCAR                              normal columns    skewed and binary")
     for n, d, rate in ((100, 4, 0.1), (500, 4, 0.3), (300, 8, 0.3), (1000, 6, 0.5)):
         found = [shares(lambda g: holes(g, law(g, n, d), rate), little_p, times) for law in (normal, skewed)]  # noqa: B023
-        print(f"  n {n:>5}, {d} columns, {rate:.0%} missing  {found[0]:>8.3f} {found[1]:>8.3f}")
-    print("Little's test, MAR, 500 x 4")
+        print(f"  n {n:>5}, {d} columns, {rate:.0%} missing  " + "".join(f"{x:>10.3f}" for x in np.concatenate(found)))
+    print("  MAR, 500 x 4, normal columns")
     for slope in (0.1, 0.2, 0.4, 0.8):
-        print(f"  logit slope {slope}  {shares(lambda g: mar(g, 500, slope), little_p, times):>24.3f}")  # noqa: B023
+        found = shares(lambda g: mar(g, 500, slope), little_p, times)  # noqa: B023
+        print(f"    logit slope {slope}                {found[0]:>10.3f}{found[1]:>10.3f}")
     print("dependence between rows, 1000 x 4  neighbours  clusters  stretches (smallest Holm p)")
     keys = np.arange(1000) // 20
     few = np.arange(1000) // 250

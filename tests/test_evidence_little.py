@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import chi2, kstest
 
-from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.table import rowscan
+from absentia.table.evidence import evidence
 from absentia.table.little import LittleTest, little
 from absentia.table.rowscan import row_scan
 
@@ -161,10 +161,20 @@ def test_more_than_64_columns() -> None:
     assert found.p_value > 1e-4
 
 
-def test_too_many_patterns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_patterns_or_coordinates_leave_the_tests_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = sample(np.random.default_rng(1), 500, 8, 0.5)
+    plain = evidence(frame(X), numbers(8))
     monkeypatch.setattr(rowscan, "MAX_CELLS", 1000)
-    with pytest.raises(InputError, match="fewer columns"):
-        run(frame(sample(np.random.default_rng(1), 500, 8, 0.5)), numbers(8))
+    monkeypatch.setattr(rowscan, "BATCH", 50)
+    few = evidence(frame(X).to_arrow().to_batches(max_chunksize=20)[0], numbers(8))
+    assert "more than 15 patterns of 8 coordinates" in str(few.little)
+    many = evidence(pa.Table.from_batches(frame(X).to_arrow().to_batches(max_chunksize=20)), numbers(8))
+    assert "more than 15 patterns of 8 coordinates" in str(many.little)
+    assert many.neighbours.z == pytest.approx(plain.neighbours.z)  # type: ignore[union-attr]
+    monkeypatch.setattr(rowscan, "MAX_COORDINATES", 7)
+    wide = evidence(frame(X), numbers(8))
+    assert wide.little == "8 coordinates, more than 7: put fewer columns in scope"
+    assert wide.neighbours.z == pytest.approx(plain.neighbours.z)  # type: ignore[union-attr]
 
 
 def test_size_is_nominal_even_for_skewed_data() -> None:
@@ -177,6 +187,26 @@ def test_size_is_nominal_even_for_skewed_data() -> None:
         ps.append(result(frame(X), numbers(3, -1e3, 1e3)).p_value)
     assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.09
     assert kstest(ps, "uniform").pvalue > 1e-3
+
+
+def test_rough_patterns_get_a_second_test_that_keeps_its_size() -> None:
+    """Skewed columns, mostly patterns of one row: the plain p is too small, on frequent patterns it is not."""
+    rng, ps = np.random.default_rng(10), []
+    for _ in range(30):
+        X = rng.standard_normal((300, 8)) @ (np.eye(8) + 0.4)
+        X[:, ::2] = np.exp(X[:, ::2])
+        X[rng.random(X.shape) < 0.3] = np.nan
+        found = evidence(frame(X), numbers(8, -1e3, 1e3))
+        assert isinstance(found.little, LittleTest)
+        assert found.little.rough
+        assert isinstance(found.little_frequent, LittleTest)
+        assert found.little_frequent.rows < found.little.rows
+        ps.append((found.little.p_value, found.little_frequent.p_value))
+    plain, restricted = (np.array(ps) < 0.05).mean(axis=0)
+    assert plain >= 0.15
+    assert restricted <= 0.1
+    assert "only patterns with at least 5 rows: p =" in str(found)
+    assert evidence(frame(sample(rng, 500, 2, 0.3)), numbers(2)).little_frequent is None
 
 
 def test_power_against_mar_and_none_against_self_masking_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.table.profile import STAMP, Profile, profile
 
+DOCS = Path(__file__).parents[1] / "docs" / "profile.md"
 NUMBER = {"kind": "number", "bounds": [0, 9]}
 KEYS = """
     schema_version stamp rows rows_left_out columns_in_scope width missing_rate unparsed observed_histogram
@@ -212,3 +214,12 @@ def test_bad_input_is_exit_code_2_and_shows_no_cell(
         main(["profile", table, "--schema", toml, *(table if x == "TABLE" else x for x in extra)])
     assert done.value.code == 2
     assert "absentia: [E-" in capsys.readouterr().err
+
+
+def test_the_page_runs_and_lists_every_key() -> None:
+    page, names = DOCS.read_text("utf-8"), {}  # type: ignore[var-annotated]
+    code = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(code) == 2
+    for block in code:
+        exec(compile(block, str(DOCS), "exec"), names)
+    assert all(f"`{key}`" in page for key in [*KEYS, "evidence"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,7 +61,8 @@ def profile(
     if with_evidence:
         from absentia.table.evidence import evidence
 
-        tests = evidence(source, schema, cluster)
+        with _working("testing"):
+            tests = evidence(source, schema, cluster)
         if as_json:
             out["evidence"] = tests.to_dict()
         else:
@@ -85,6 +87,15 @@ def _stdin(stream: BinaryIO, again: bool) -> Source:
             yield part.to_batches(max_chunksize=2**16)
 
     return Source(tuple(header), streams)
+
+
+def _working(what: str) -> AbstractContextManager[Any]:
+    """A sign of life on a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)
 
 
 def _draw(found: Profile, directory: str) -> None:

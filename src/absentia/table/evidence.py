@@ -16,7 +16,7 @@ from absentia.table.dependence import (
     neighbours,
     stretches,
 )
-from absentia.table.little import LittleTest, little
+from absentia.table.little import LittleTest, frequent, little
 from absentia.table.profile_text import STAMP
 from absentia.table.rowscan import row_scan
 
@@ -38,11 +38,15 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Evidence:
-    """Little's test and the tests of dependence between rows; a text in place of a test says why there is none."""
+    """Little's test and the tests of dependence between rows; a text in place of a test says why there is none.
+
+    `little_frequent`: the same test on the patterns with at least 5 rows, where most patterns have fewer.
+    """
 
     rows: int
     columns: tuple[str, ...]
     little: LittleTest | str
+    little_frequent: LittleTest | str | None
     neighbours: NeighbourTest | str
     stretches: tuple[StretchTest, ...]
     clusters: ClusterTest | str | None = None
@@ -58,6 +62,7 @@ class Evidence:
             "rows": self.rows,
             "columns_in_scope": list(self.columns),
             "little": shown(self.little),
+            "little_frequent": shown(self.little_frequent),
             "neighbours": shown(self.neighbours),
             "stretches": [t.to_dict() for t in self.stretches],
             "clusters": shown(self.clusters),
@@ -65,7 +70,7 @@ class Evidence:
         }
 
     def __str__(self) -> str:
-        parts = [_little(self.little), _order(self)]
+        parts = [_little(self.little, self.little_frequent), _order(self)]
         return "\n\n".join(["\n".join(part) for part in parts] + ["\n".join(textwrap.wrap(NEVER, 80)), STAMP])
 
 
@@ -80,10 +85,14 @@ def evidence(table: Any, schema: Schema, cluster: str | None = None) -> Evidence
     grouped: ClusterTest | str | None = None
     if cluster is not None and scan.clusters is not None:
         grouped = alike if isinstance(alike, str) else clusters(scan.clusters, cluster, alike)
+    names = scan.coordinates.names
+    whole = little(scan.patterns, names)
+    rough = isinstance(whole, LittleTest) and whole.rough
     return Evidence(
         scan.order.rows,
         scan.columns,
-        little(scan.patterns, scan.coordinates.names),
+        whole,
+        little(frequent(scan.patterns), names) if rough else None,
         alike if isinstance(alike, str) else neighbours(scan.order, alike),
         tuple(stretches(scan.order, scan.columns)),
         grouped,
@@ -94,7 +103,7 @@ def _p(value: float) -> str:
     return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
 
 
-def _little(test: LittleTest | str) -> list[str]:
+def _little(test: LittleTest | str, restricted: LittleTest | str | None) -> list[str]:
     lines = ["Little's test of MCAR"]
     if isinstance(test, str):
         return [*lines, *_wrapped(f"not tested: {test}"), *_wrapped(LITTLE)]
@@ -108,6 +117,13 @@ def _little(test: LittleTest | str) -> list[str]:
         lines += _wrapped(f"left out: {len(test.left_out) - SHOWN} more coordinates")
     for note in test.notes:
         lines += _wrapped(f"note: {note}")
+    if isinstance(restricted, LittleTest):
+        lines += _wrapped(
+            f"only patterns with at least 5 rows: {_p(restricted.p_value)}; chi-square {restricted.statistic:,.2f} on "
+            f"{restricted.df:,}; {restricted.rows:,} rows, {restricted.patterns:,} patterns"
+        )
+    elif restricted is not None:
+        lines += _wrapped(f"only patterns with at least 5 rows: not tested: {restricted}")
     return lines + _wrapped(LITTLE)
 
 

@@ -16,7 +16,7 @@ from scipy.special import gammaincc
 
 from absentia.table.rowscan import PatternSums
 
-__all__ = ["LittleTest", "little"]
+__all__ = ["LittleTest", "frequent", "little"]
 
 SINGULAR = 1e-6  # smallest eigenvalue of a correlation matrix that counts as regular
 CONVERGED = 1e-7  # change of means and covariances in one step, in standard deviations
@@ -36,13 +36,14 @@ class LittleTest:
     coordinates: tuple[str, ...]
     left_out: dict[str, str]
     steps: int
+    rough: bool = False
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "statistic": self.statistic, "df": self.df, "p_value": self.p_value, "rows": self.rows,
             "patterns": self.patterns, "coordinates": list(self.coordinates), "left_out": self.left_out,
-            "steps": self.steps, "notes": list(self.notes),
+            "steps": self.steps, "rough": self.rough, "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -62,8 +63,9 @@ class Group:
 
 def little(sums: PatternSums, names: tuple[str, ...]) -> LittleTest | str:
     """The result of the test, or why there is none."""
+    if sums.refused is not None:
+        return sums.refused
     left_out = _constant(sums, names)
-    steps = 0
     while True:
         keep = np.array([i for i, name in enumerate(names) if name not in left_out], int)
         groups, rows = _groups(sums, keep)
@@ -81,10 +83,22 @@ def little(sums: PatternSums, names: tuple[str, ...]) -> LittleTest | str:
         return "no column is observed in two patterns: there is nothing to compare"
     notes = [] if converged else [f"EM stopped after {STEPS} steps: the statistic may be too large"]
     few = sum(int((g.share * rows < FEW).sum()) for g in groups)
-    if 2 * few > used:
-        notes.append(f"{few:,} of {used:,} patterns have fewer than {FEW} rows: the chi-square law is rough here")
+    rough = 2 * few > used
+    if rough:
+        rule = "the chi-square law is rough here, and p can be far too small when columns are skewed"
+        notes.append(f"{few:,} of {used:,} patterns have fewer than {FEW} rows: {rule}")
     p = float(gammaincc(df / 2, statistic / 2))
-    return LittleTest(float(statistic), df, p, rows, used, tuple(names[i] for i in keep), left_out, steps, tuple(notes))
+    return LittleTest(
+        float(statistic), df, p, rows, used, tuple(names[i] for i in keep), left_out, steps, rough, tuple(notes)
+    )
+
+
+def frequent(sums: PatternSums) -> PatternSums:
+    """The patterns with at least 5 rows: under MCAR their rows are a sample too, and their means nearly normal."""
+    keep = np.flatnonzero(sums.rows[: len(sums.observed)] >= FEW)
+    return PatternSums(
+        sums.owner, [sums.observed[i] for i in keep], sums.rows[keep], sums.sums[keep], sums.cross[keep], sums.refused
+    )
 
 
 def _constant(sums: PatternSums, names: tuple[str, ...]) -> dict[str, str]:
