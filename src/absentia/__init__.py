@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from absentia.query.columns import histogram as histogram
     from absentia.query.columns import marginal as marginal
     from absentia.query.columns import mean as mean
-    from absentia.query.columns import total as sum
+    from absentia.query.columns import total as sum  # noqa: F401
     from absentia.query.columns import total as total
     from absentia.query.columns import variance as variance
     from absentia.query.custom import custom as custom
