@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from absentia.planning.schema import Schema
 from absentia.table.dependence import (
     ClusterTest,
@@ -79,7 +81,11 @@ def evidence(table: Any, schema: Schema, cluster: str | None = None) -> Evidence
 
     `cluster` names any column of the table (an interviewer, a site); default: the schema's unit.
     """
-    cluster = cluster or schema.unit
+    with threadpool_limits(1, "blas"):  # many small products: threads would only wait for each other
+        return _evidence(table, schema, cluster or schema.unit)
+
+
+def _evidence(table: Any, schema: Schema, cluster: str | None) -> Evidence:
     scan = row_scan(table, schema, cluster)
     alike = likeness(scan)
     grouped: ClusterTest | str | None = None

@@ -19,7 +19,7 @@ from absentia.table.rowscan import PatternSums
 __all__ = ["LittleTest", "frequent", "little"]
 
 SINGULAR = 1e-6  # smallest eigenvalue of a correlation matrix that counts as regular
-CONVERGED = 1e-7  # change of means and covariances in one step, in standard deviations
+CONVERGED = 1e-6  # change of means and covariances in one step, in standard deviations
 STEPS = 1000
 FEW = 5
 
