@@ -1,4 +1,8 @@
-"""What the rows of a book add up to: base losses compose first (T7), missingness is counted once, on the total."""
+"""What the rows of a book add up to: base losses compose first (T7), missingness is counted once, on the total.
+
+Later queries may follow earlier answers, so what limits them is fixed before the first answer (THEORY section 5): a
+unit of distances, of which Gaussian releases may use a multiple, and a part set aside for everything else.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,44 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from absentia.amplification import Structure, amplify
+from absentia.amplification import amplify
 from absentia.composition import MixedKnown
-from absentia.errors import InputError
-from absentia.exact import exact
+from absentia.errors import HazardRefused, InputError
+from absentia.exact import exact, probability, round_up
 from absentia.guarantee import Guarantee
-from absentia.law.forms import Forms
+from absentia.law.convolution import root_up
+from absentia.ledger.beside import BesidePure, Stated
 from absentia.missing import from_dict as process_from
+from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
 from absentia.query.reach import Reach, Term
-from absentia.theory.blackbox import BlackBoxAmplified
-from absentia.theory.pair import ROWS_INDEPENDENT
+from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, amplified
+from absentia.theory.bound import Bound
+from absentia.theory.noise import BlackBox
+from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT, Worst
 
-__all__ = ["BINDINGS", "Account", "Binding", "Charge"]
+__all__ = ["BINDINGS", "READINGS", "Account", "Binding", "Charge", "Loss"]
 
 Binding = Literal["with_missingness", "without_missingness"]
 BINDINGS = ("with_missingness", "without_missingness")
+READINGS = (*BINDINGS, "if_mask_known")
+SUBJECT = "everything charged to the book"
+
+
+class Loss(NamedTuple):
+    """(epsilon, delta) that add up in the plain way."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def covers(self, other: Loss) -> bool:
+        return other.epsilon <= self.epsilon and other.delta <= self.delta
+
+
+NOTHING = Loss(Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -34,40 +57,63 @@ class Charge:
 
     plan: str
     batch: Batch | None = None
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    columns: tuple[str, ...] = ()
+    box: Loss = NOTHING
+    columns: frozenset[str] = frozenset()
+
+    def loss(self, relation: str, rows: int) -> Loss:
+        """What it costs in the plain way, with `rows` dependent rows: a black box, or Laplace noise."""
+        if self.batch is None:
+            if rows and self.box.delta:
+                raise InputError("dependent_rows", rows, "0 where a black box has a delta above 0")
+            return Loss(self.box.epsilon * (rows + 1), self.box.delta)
+        if self.batch.family != "laplace":
+            raise HazardRefused(
+                "H-FAMILY",
+                "A Gaussian release was asked of a book that was opened with a Laplace plan.",
+                "Gaussian releases after the first answer need a unit of distances that was fixed at opening.",
+                "Plan with Laplace noise, or open the book with the Gaussian plan and a part set aside for Laplace.",
+            )
+        return Loss(distance(self.batch, relation) * (rows + 1), Fraction(0))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.columns if self.batch is None else self.batch.reach.columns
 
     def to_dict(self) -> dict[str, Any]:
         if self.batch is not None:
             return {"batch": self.batch.to_dict(), "plan": self.plan}
-        return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "columns": list(self.columns),
-            "plan": self.plan,
-        }
+        epsilon, delta = map(str, self.box)
+        return {"epsilon": epsilon, "delta": delta, "columns": sorted(self.columns), "plan": self.plan}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Charge:
         if "batch" in data:
             return Charge(str(data["plan"]), Batch.from_dict(data["batch"]))
-        epsilon, delta = exact(data["epsilon"], "epsilon"), exact(data["delta"], "delta")
-        return Charge(str(data["plan"]), None, epsilon, delta, tuple(data["columns"]))
+        box = Loss(exact(data["epsilon"], "epsilon"), exact(data["delta"], "delta"))
+        return Charge(str(data["plan"]), None, box, frozenset(data["columns"]))
+
+
+def distance(batch: Batch, relation: str) -> Fraction:
+    """Between neighbours, in units of the noise."""
+    return Fraction(batch.reach.full if relation == "add_remove" else batch.distances.largest)
 
 
 @dataclass(frozen=True)
 class Account:
-    """The terms fixed at opening and the charges so far; every figure is recomputed from them."""
+    """The terms fixed at opening and the charges so far; every figure is recomputed from them.
+
+    `unit`: distances of which later Gaussian releases may use a multiple. `aside`: what black boxes and Laplace
+    releases may add up to beside them; the first charge, if it is one of these, stands in for a smaller `aside`.
+    """
 
     missing: Process
-    epsilon: Fraction
-    delta: Fraction
+    limit: Loss
     relation: str
     dependent_rows: int
     binding: Binding
-    opening: str
-    envelope: Batch
+    unit: Batch
+    aside: Loss
+    schema: Mapping[str, Any]
     charges: tuple[Charge, ...] = ()
 
     @staticmethod
@@ -77,140 +123,213 @@ class Account:
         terms = opening[1]
         account = Account(
             process_from(terms["missing"]),
-            exact(terms["budget"]["epsilon"], "budget.epsilon"),
-            exact(terms["budget"]["delta"], "budget.delta"),
+            _loss(terms["budget"]),
             str(terms["relation"]),
             int(terms["dependent_rows"]),
             terms["binding"],
-            str(terms["plan"]),
-            Batch.from_dict(terms["envelope"]),
+            Batch.from_dict(terms["unit"]),
+            _loss(terms["aside"]),
+            dict(terms["schema"]),
         )
-        for kind, payload in later:
-            if kind == "charge":
-                account = account.after(Charge.from_dict(payload))
-            elif kind == "amend":
-                account = replace(account, missing=process_from(payload["missing"]))
-        return account
+        charges = [Charge.from_dict(payload) for kind, payload in later if kind == "charge"]
+        laws = [payload["missing"] for kind, payload in later if kind == "amend"]
+        missing = process_from(laws[-1]) if laws else account.missing
+        return replace(account, charges=tuple(charges), missing=missing)
 
     def terms(self) -> dict[str, Any]:
         """What the opening row stores."""
         return {
             "missing": self.missing.to_dict(),
-            "budget": {"epsilon": str(self.epsilon), "delta": str(self.delta)},
+            "budget": {k: str(v) for k, v in self.limit._asdict().items()},
             "relation": self.relation,
             "dependent_rows": self.dependent_rows,
             "binding": self.binding,
-            "plan": self.opening,
-            "envelope": self.envelope.to_dict(),
+            "unit": self.unit.to_dict(),
+            "aside": {k: str(v) for k, v in self.aside._asdict().items()},
+            "schema": dict(self.schema),
         }
 
     def after(self, charge: Charge) -> Account:
         return replace(self, charges=(*self.charges, charge))
 
-    # -- what the charges are together ----------------------------------------------------------------------------
+    # -- the parts of the total --------------------------------------------------------------------------------------
 
     @property
-    def batches(self) -> list[Batch]:
-        return [c.batch for c in self.charges if c.batch is not None]
+    def family(self) -> str:
+        return self.unit.family
 
     @property
-    def one_family(self) -> bool:
-        """Only additive noise of one family: the reaches stack."""
-        return len(self.batches) == len(self.charges) and len({b.family for b in self.batches}) == 1
-
-    @property
-    def fixed(self) -> bool:
-        """One release, of the plan that was fixed at opening: no query depended on an earlier answer."""
-        return len(self.charges) == 1 and self.charges[0].plan == self.opening
+    def alone(self) -> bool:
+        """One release: no query followed an answer, so its own figure holds."""
+        return len(self.charges) == 1
 
     @cached_property
-    def total(self) -> Batch:
-        return reduce(add, self.batches)
+    def noises(self) -> Batch | None:
+        """The additive releases of the book's family, together."""
+        found = [c.batch for c in self.charges if c.batch is not None and c.batch.family == self.family]
+        return reduce(add, found) if found else None
 
-    def guarantee(self) -> Guarantee | None:
-        """The guarantee of everything charged so far; None when nothing was.
+    @cached_property
+    def others(self) -> Loss:
+        """What everything else adds up to."""
+        return self._sum([c for c in self.charges if c.batch is None or c.batch.family != self.family])
 
-        A later Gaussian release may follow earlier answers, so the figure is that of the smallest multiple of the
-        envelope that covers all charges (THEORY section 5), by the results that hold for adaptive queries.
-        """
+    def _sum(self, charges: Sequence[Charge]) -> Loss:
+        losses = [c.loss(self.relation, self.dependent_rows) for c in charges]
+        return Loss(sum((x.epsilon for x in losses), Fraction(0)), sum((x.delta for x in losses), Fraction(0)))
+
+    @property
+    def room_aside(self) -> Loss:
+        """What `others` may add up to, fixed before the first answer: set aside at opening, or the first charge."""
+        first = self.charges[0] if self.charges else None
+        if first is None or (first.batch is not None and first.batch.family == self.family):
+            return self.aside
+        return Loss(*map(max, zip(self.aside, self._sum([first]), strict=True)))  # type: ignore[arg-type]
+
+    @cached_property
+    def share(self) -> Fraction | None:
+        """The multiple of the unit that covers the Gaussian releases; None when none does."""
+        return Fraction(0) if self.noises is None else covering(self.noises, self.unit)
+
+    def shown(self, columns: frozenset[str] | None = None) -> Fraction:
+        """The largest probability that a row shows any of the columns (default: any that the law speaks about)."""
+        chosen = columns or frozenset(self.missing.columns)
+        if not chosen or isinstance(self.missing, Complete):
+            return Fraction(1)
+        return self.missing.law(Reach(1, [Term(chosen, 1, any=True)])).p_exact
+
+    # -- figures -----------------------------------------------------------------------------------------------------
+
+    def guarantee(self, others: Loss | None = None) -> Guarantee | None:
+        """The guarantee of everything charged so far (with `others` in place of what they add up to); None: nothing."""
         if not self.charges:
             return None
-        if not self.one_family:
-            return self._mixed()
-        if self.fixed or self.dependent_rows or self.total.family == "laplace":
-            return self.total.guarantee(self.missing, self.relation, self.dependent_rows)
-        share = covering(self.total.reach, self.envelope.reach)
-        return adaptive_guarantee(self, (self.envelope if share is None else self.envelope.scaled(share)))
+        if self.alone and others is None:
+            return self._first(self.charges[0])
+        beside = self.others if others is None else others
+        if self.family == "laplace":
+            return self._laplace(beside)
+        return self._gaussian(beside)
+
+    def _first(self, charge: Charge) -> Guarantee:
+        if charge.batch is not None:
+            return charge.batch.guarantee(self.missing, self.relation, self.dependent_rows)
+        box = BlackBox(charge.box.epsilon, charge.box.delta)
+        p, rows = self.shown(charge.columns), self.dependent_rows
+        return amplify(box, p_star=p, relation=self.relation, dependent_rows=rows)
+
+    def _laplace(self, others: Loss) -> Guarantee:
+        """T3 of the total, a valid stopping rule path by path; with black boxes beside it, T1 of the plain sums."""
+        if others == NOTHING and self.noises is not None:
+            return self.noises.guarantee(self.missing, self.relation, self.dependent_rows)
+        e, d = others
+        if self.noises is not None:
+            e += distance(self.noises, self.relation) * (self.dependent_rows + 1)
+        return self._plain_sums(e, d)
+
+    def _plain_sums(self, e: Fraction, d: Fraction) -> Guarantee:
+        reads = frozenset().union(*(c.reads for c in self.charges)) if d == 0 else None
+        p = Fraction(1) if self.dependent_rows else self.shown(reads)
+        grown = amplified(e, d, p)
+        result, words = ("T8" if self.dependent_rows else "T1"), (ROWS_INDEPENDENT, HIDDEN_MASK)
+        base = Stated(round_up(e), round_up(d), "base", (ROWS_INDEPENDENT,))
+        plain = Guarantee((base,), self.relation, SUBJECT)
+        return Guarantee((Stated(*grown, result, words),), self.relation, SUBJECT, plain, plain)
+
+    def _gaussian(self, others: Loss) -> Guarantee:
+        """The covering multiple of the unit, adaptive; beside it the others: pure loss in full, or T1 of everything."""
+        if self.noises is None:
+            return self._plain_sums(*others)
+        rows, relation = self.dependent_rows, self.relation
+        squared = (distance(self.noises, relation)) ** 2
+        base = MixedKnown(((Fraction(1), others.epsilon, squared),), "base", (ROWS_INDEPENDENT,), others.delta)
+        plain = Guarantee((base,), relation, SUBJECT)
+        if rows:
+            grown = MixedKnown(((Fraction(1), others.epsilon, squared * (rows + 1) ** 2),), "T8", (), others.delta)
+            return Guarantee((grown,), relation, SUBJECT, plain, Guarantee((grown,), relation, SUBJECT))
+        if self.share is None:
+            return Guarantee((base,), relation, SUBJECT, plain, plain)
+        sharp = self.unit.scaled(self.share).guarantee(self.missing, relation, adaptive=True)
+        if others == NOTHING:
+            return sharp
+        bounds: list[Bound] = [self._masked(base)]
+        known: list[Bound] = [base]
+        if others.delta == 0:
+            bounds += [BesidePure(b, others.epsilon) for b in sharp.bounds]
+            known += [BesidePure(b, others.epsilon) for b in sharp.if_mask_known.bounds]
+        return Guarantee(tuple(bounds), relation, SUBJECT, plain, Guarantee(tuple(known), relation, SUBJECT))
+
+    def _masked(self, base: Bound) -> Bound:
+        """T1 of everything, whatever column a later query may read."""
+        p = self.shown()
+        if self.relation == "add_remove":
+            return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
+        return BlackBoxAmplified(base, p)
 
     @property
     def asked_delta(self) -> Fraction:
-        """Adaptive Laplace queries are filtered by the pure figure (T3); everything else at the budget's delta."""
-        pure = self.charges and self.one_family and self.total.family == "laplace" and not self.fixed
-        return Fraction(0) if pure and self.binding == "with_missingness" else self.delta
+        """Several Laplace releases are limited by the pure figure (T3); everything else at the budget's delta."""
+        pure = len(self.charges) > 1 and self.family == "laplace" and self.others == NOTHING
+        return Fraction(0) if pure and self.binding == "with_missingness" else self.limit.delta
 
     def spent(self) -> dict[str, float]:
         """Epsilon under the three readings."""
         g = self.guarantee()
+        return {k: self._epsilon(g, k) for k in READINGS}
+
+    def _epsilon(self, g: Guarantee | None, reading: str) -> float:
         if g is None:
-            return dict.fromkeys(("with_missingness", "without_missingness", "if_mask_known"), 0.0)
-        d = self.asked_delta
-        return {
-            "with_missingness": g.epsilon(d),
-            "without_missingness": g.without_missingness.epsilon(d),
-            "if_mask_known": g.if_mask_known.epsilon(d),
-        }
+            return 0.0
+        if reading == "with_missingness":
+            return g.epsilon(self.asked_delta)
+        other = g.without_missingness if reading == "without_missingness" else g.if_mask_known
+        return other.epsilon(self.asked_delta)
 
-    def covered(self) -> bool:
-        """Whether adaptive Gaussian charges stay within the envelope fixed at opening, on every observed set."""
-        if not self.charges or not self.one_family or self.fixed or self.total.family == "laplace":
-            return True
-        if self.binding == "without_missingness" or self.dependent_rows:
-            return True  # a plain Gaussian total is a valid stopping rule
-        share = covering(self.total.reach, self.envelope.reach)
-        return share is not None and share <= 1
+    def binding_epsilon(self, g: Guarantee | None) -> float:
+        """The figure that the budget limits; where rows depend on one another, T8 always binds."""
+        found = self._epsilon(g, self.binding)
+        return max(found, self._epsilon(g, "with_missingness")) if self.dependent_rows else found
 
-    def within_budget(self) -> bool:
-        return self.covered() and Fraction(self.spent()[self.binding]) <= self.epsilon
+    # -- the decision ------------------------------------------------------------------------------------------------
 
-    def _mixed(self) -> Guarantee:
-        """Noise families and black boxes on one mask: everything at its worst distance, then T1 once (T7)."""
-        stretch = 1 if self.relation == "add_remove" else 2
-        pure = sum((c.epsilon for c in self.charges), Fraction(0))
-        extra = min(Fraction(1), sum((c.delta for c in self.charges), Fraction(0)))
-        square = Fraction(0)
-        events = [Term(frozenset(c.columns), 1, any=True) for c in self.charges if c.batch is None]
-        for b in self.batches:
-            at = stretch * Fraction(b.reach.full)
-            pure, square = (pure + at, square) if b.family == "laplace" else (pure, square + at * at)
-            events.append(Term(b.reach.columns, 1, any=True))
-        base = MixedKnown(((Fraction(1), pure, square),), "base", (ROWS_INDEPENDENT,), extra)
-        shown = self.missing.law(Reach(1, events)).p_exact
-        subject = "several mechanisms on one mask"
-        plain = Guarantee((base,), self.relation, subject)
-        if self.dependent_rows:
-            raise InputError("dependent_rows", self.dependent_rows, "0 where noise families or black boxes are mixed")
-        return Guarantee((BlackBoxAmplified(base, shown),), self.relation, subject, plain, plain)
+    def refusal(self) -> str:
+        """Why these charges are more than the budget allows: "", "total", "unit" or "aside"."""
+        if self.alone or not self.charges:
+            g = self.guarantee()
+        elif self.family == "laplace":
+            g = self.guarantee(self.others)
+        else:
+            if not self.room_aside.covers(self.others):
+                return "aside"
+            plain = self.binding == "without_missingness" or self.dependent_rows
+            if self.share is None and not plain:
+                return "unit"
+            g = self.guarantee(self.room_aside)
+        return "" if self.binding_epsilon(g) <= self.limit.epsilon else "total"
 
 
-def covering(reach: Reach, envelope: Reach) -> Fraction | None:
-    """The smallest factor c, rounded up, with reach <= c * envelope on every observed set, event by event."""
-    room = {(t.columns, t.any): Fraction(t.weight) for t in envelope.terms}
-    if any((t.columns, t.any) not in room for t in reach.terms) or not set(reach.mixed) <= set(envelope.mixed):
+def covering(total: Batch, unit: Batch) -> Fraction | None:
+    """The smallest factor c, rounded up, such that every distance of `total` is at most c times that of `unit`.
+
+    Event by event: sufficient on every observed set. None when some event, or some mixing of columns, is not in `unit`.
+    """
+    if not set(total.reach.mixed) <= set(unit.reach.mixed):
         return None
-    share = max((Fraction(t.weight) / room[(t.columns, t.any)] for t in reach.terms), default=Fraction(0))
-    if reach.norm == 1:
-        return share
-    from absentia.law.convolution import root_up
+    found = [Fraction(total.distances.largest) / Fraction(unit.distances.largest)]
+    for wide, narrow in (
+        (unit.reach, total.reach),
+        (unit.distances.same_mask, total.distances.same_mask),
+    ):
+        room = {(t.columns, t.any): Fraction(t.weight) for t in wide.terms}
+        if any((t.columns, t.any) not in room for t in narrow.terms):
+            return None
+        most = max((Fraction(t.weight) / room[(t.columns, t.any)] for t in narrow.terms), default=Fraction(0))
+        found.append(Fraction(root_up(most, unit.reach.norm)))
+    return max(found)
 
-    return Fraction(root_up(share, 2))
 
-
-def adaptive_guarantee(account: Account, envelope: Batch) -> Guarantee:
-    """The guarantee of any queries, chosen one after another, that stay within the envelope (PROOFS 6 (e), T10)."""
-    structure: Structure = envelope.structure(account.missing)
-    if isinstance(structure, Forms):
-        structure = replace(structure, adaptive=True)
-    return amplify(envelope.noise, structure, relation=account.relation)
+def _loss(data: Mapping[str, Any]) -> Loss:
+    return Loss(exact(data["epsilon"], "budget.epsilon"), probability(exact(data["delta"], "budget.delta"), "delta"))
 
 
 def rows_of(rows: Sequence[Any]) -> list[tuple[str, Mapping[str, Any]]]:

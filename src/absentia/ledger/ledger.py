@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import html
+import math
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from types import TracebackType
 from typing import Any, Protocol
 
 from absentia.errors import BudgetRefused, HazardRefused, InputError
-from absentia.exact import exact, probability
+from absentia.exact import exact, probability, round_down
 from absentia.guarantee import finite
-from absentia.ledger.account import BINDINGS, Account, Binding, Charge, adaptive_guarantee, rows_of
+from absentia.ledger.account import BINDINGS, NOTHING, READINGS, Account, Binding, Charge, Loss, rows_of
 from absentia.ledger.book import Book
 from absentia.ledger.chain import Receipt, Row
+from absentia.ledger.refusal import refused
 from absentia.missing.process import Process
+from absentia.missing.text import written
 from absentia.planning.batch import Batch
 
 __all__ = ["Ledger"]
-
-READINGS = ("with_missingness", "without_missingness", "if_mask_known")
 
 
 class Planned(Protocol):
@@ -39,38 +41,49 @@ class Planned(Protocol):
     def dependent_rows(self) -> int: ...
     @property
     def budget(self) -> Any: ...
+    @property
+    def schema(self) -> Any: ...
+
+
+class NoRoom(Exception):
+    """The guard's answer, before words are found for it outside the lock: the account that had no room."""
 
 
 class Ledger:
-    """The book of one dataset: law, budget, relation and envelope fixed at opening; charges recomputed through T7."""
+    """The book of one dataset: schema, law, relation, budget and unit fixed at opening; totals recomputed through T7."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
 
     @staticmethod
     def create(
-        path: str | os.PathLike[str], plan: Planned, *, budget: Any = None, binding: Binding = "with_missingness"
+        path: str | os.PathLike[str],
+        plan: Planned,
+        *,
+        budget: Any = None,
+        binding: Binding = "with_missingness",
+        later: Iterable[Planned] = (),
+        aside: Any = None,
     ) -> Ledger:
         """A new ledger for the dataset that the plan is about.
 
-        `budget`: the total, the plan's own by default. `binding`: which figure the budget limits. Where the total
-        leaves room beyond the plan, later Gaussian releases must stay within a multiple of the plan's reach that is
-        fixed here (a path-wise amplified figure is not a stopping rule).
+        `budget`: the total, by default the plan's own. `binding`: which figure it limits. The first release is charged
+        at its own figure. After it, releases may follow earlier answers, and what they may use is fixed here: a
+        multiple of the distances of the plan and of the `later` plans together for Gaussian noise (a path-wise
+        amplified figure is not a stopping rule), and `aside` for Laplace noise and black boxes beside it.
         """
         if binding not in BINDINGS:
             raise InputError("binding", binding, " or ".join(BINDINGS))
         total = plan.budget if budget is None else budget
-        account = Account(
-            plan.missing,
-            exact(total.epsilon, "budget.epsilon"),
-            probability(total.delta, "budget.delta"),
-            plan.relation,
-            plan.dependent_rows,
-            binding,
-            plan.identity,
-            plan.batch,
-        )
-        account = replace(account, envelope=largest_envelope(account))
+        limit = Loss(exact(total.epsilon, "budget.epsilon"), probability(total.delta, "budget.delta"))
+        part = NOTHING if aside is None else Loss(exact(aside.epsilon, "aside.epsilon"), exact(aside.delta, "aside.delta"))
+        if not limit.covers(part):
+            raise InputError("aside", written(part.epsilon), "a part of the budget, in epsilon and in delta")
+        schema, plans = plan.schema.to_dict(), [plan, *later]
+        unit: Batch = reduce(add, (p.batch for p in plans))
+        account = Account(plan.missing, limit, plan.relation, plan.dependent_rows, binding, unit, part, schema)
+        for other in plans:
+            same_terms(account, other)
         return Ledger(Book.create(path, account.terms()))
 
     @staticmethod
@@ -82,47 +95,56 @@ class Ledger:
 
     def charge(self, plan: Planned, purpose: str) -> Receipt:
         """The receipt of a charge that is on the disk; only then may noise be drawn. Refused when it does not fit."""
-        account = self.account
-        if plan.relation != account.relation or plan.dependent_rows != account.dependent_rows:
-            raise InputError("relation", plan.relation, f"the ledger's: {account.relation}")
-        if plan.missing.to_dict() != account.missing.to_dict():
-            raise HazardRefused(
-                "H19",
-                "The plan states another missingness law than the ledger.",
-                "One dataset has one mask, and the book accounts for it by one law.",
-                "Plan with the ledger's law, or amend the ledger's law first.",
-            )
+        same_terms(self.account, plan)
         return self._append(Charge(plan.identity, plan.batch), purpose)
 
+    def charge_batch(self, batch: Batch, purpose: str) -> Receipt:
+        """The same for a release without a plan, given by its distances in units of its noise."""
+        return self._append(Charge("", batch), purpose)
+
     def charge_black_box(
-        self, *, epsilon: object, delta: object = "0", columns: tuple[str, ...] | list[str], purpose: str
+        self, *, epsilon: object, delta: object = "0", columns: Iterable[str], purpose: str, plan: str = ""
     ) -> Receipt:
-        """The receipt of a charge for a mechanism that the user runs, stated as (epsilon, delta) on masked data."""
+        """The same for a mechanism that is (epsilon, delta)-DP on masked data, whatever the masks of its two datasets."""
         e, d = exact(epsilon, "epsilon"), probability(exact(delta, "delta"), "delta")
-        if e < 0 or not columns:
-            raise InputError("epsilon", epsilon, "epsilon >= 0 and at least one column that the mechanism reads")
-        return self._append(Charge("", None, e, d, tuple(columns)), purpose)
+        reads = frozenset([columns] if isinstance(columns, str) else columns)
+        if e < 0:
+            raise InputError("epsilon", epsilon, "a number >= 0")
+        if not reads or not all(isinstance(c, str) and c for c in reads):
+            raise InputError("columns", sorted(map(str, reads)), "at least one column that the mechanism reads")
+        return self._append(Charge(plan, None, Loss(e, d), reads), purpose)
 
     def _append(self, charge: Charge, purpose: str) -> Receipt:
-        if not purpose.strip():
-            raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
+        worded(purpose)
 
         def guard(rows: tuple[Row, ...], payload: dict[str, Any]) -> None:
-            before = Account.from_rows(rows_of(rows))
-            check_budget(before, Charge.from_dict(payload))
+            account = Account.from_rows(rows_of(rows)).after(Charge.from_dict(payload))
+            if account.refusal():
+                raise NoRoom(account)
 
-        return self.book.append("charge", charge.to_dict(), guard, purpose=purpose, plan=charge.plan)
+        try:
+            return self.book.append("charge", charge.to_dict(), guard, purpose=purpose, plan=charge.plan)
+        except NoRoom as found:
+            raise refused(found.args[0]) from None
 
     def amend(self, missing: Process, purpose: str) -> Receipt:
-        """The receipt of a new missingness law (certified, or corrected); refused when what is spent would exceed the budget."""
+        """The receipt of a new missingness law, certified or corrected; refused when the charges would then be too much."""
+        if not missing.because.strip():
+            raise HazardRefused(
+                "H13",
+                "The new missingness law has no reason.",
+                "An assumption about missing entries that nobody stands for must not lower the noise.",
+                "Say why it holds (because) and who says so (by).",
+            )
+        worded(purpose)
 
         def guard(rows: tuple[Row, ...], payload: dict[str, Any]) -> None:
-            after = Account.from_rows([*rows_of(rows), ("amend", payload)])
-            if not after.within_budget():
+            account = Account.from_rows([*rows_of(rows), ("amend", payload)])
+            if account.refusal():
                 raise BudgetRefused(
                     "Under the new law the charges so far exceed the budget.",
                     "A budget is never overspent in hindsight.",
-                    "Keep the present law.",
+                    "Keep the present law; no further release fits this book under the new one.",
                 )
 
         return self.book.append("amend", {"missing": missing.to_dict()}, guard, purpose=purpose)
@@ -140,7 +162,7 @@ class Ledger:
     def remaining(self) -> dict[str, float]:
         """What is left of the budget's epsilon under the three readings (never below 0)."""
         account = self.account
-        return {k: max(0.0, float(account.epsilon) - v) for k, v in account.spent().items()}
+        return {k: left(account, v) for k, v in account.spent().items()}
 
     def verify(self, receipt: Receipt | Mapping[str, Any] | None = None) -> Receipt:
         """The newest receipt, after chain and totals were recomputed; LedgerDamaged when anything disagrees."""
@@ -159,12 +181,13 @@ class Ledger:
         return {
             "schema_version": 1,
             "dataset": self.book.dataset,
-            "budget": {"epsilon": str(account.epsilon), "delta": str(account.delta)},
+            "budget": {k: written(v) for k, v in account.limit._asdict().items()},
+            "aside": {k: written(v) for k, v in account.room_aside._asdict().items()},
             "binding": account.binding,
             "relation": account.relation,
             "missingness": account.missing.to_dict(),
             "spent": {k: finite(v) for k, v in spent.items()},
-            "remaining": {k: max(0.0, float(account.epsilon) - v) for k, v in spent.items()},
+            "remaining": {k: left(account, v) for k, v in spent.items()},
             "releases": [
                 {"sequence": r.sequence, "time": r.time, "kind": r.kind, "purpose": r.purpose, "plan": r.plan}
                 for r in rows
@@ -205,64 +228,46 @@ class Ledger:
         self.close()
 
 
-def check_budget(before: Account, charge: Charge) -> None:
-    """Raises unless the charge fits: requested, remaining, difference, and what would fit."""
-    after = before.after(charge)
-    if after.within_budget():
-        return
-    spent = before.spent()[before.binding]
-    alone = replace(before, charges=(charge,)).spent()[before.binding]
-    budget = float(before.epsilon)
-    if not after.covered():
-        why = (
-            "Later Gaussian releases must stay within the envelope fixed at opening: queries chosen in the light of"
-            " earlier answers can be steered towards the masks that those answers make likely."
+def left(account: Account, spent: float) -> float:
+    """What remains of the budget's epsilon, rounded down."""
+    return max(0.0, round_down(account.limit.epsilon - Fraction(spent))) if math.isfinite(spent) else 0.0
+
+
+def worded(purpose: object) -> None:
+    if not isinstance(purpose, str) or not purpose.strip():
+        raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
+
+
+def same_terms(account: Account, plan: Planned) -> None:
+    """Refuses a plan about other data, other neighbours or another law than the book."""
+    for field, mine, book in (
+        ("relation", plan.relation, account.relation),
+        ("dependent_rows", plan.dependent_rows, account.dependent_rows),
+    ):
+        if mine != book:
+            raise InputError(field, mine, f"the ledger's: {book}")
+    differing = differences(plan.schema.to_dict(), account.schema)
+    if differing:
+        raise InputError(
+            f"schema.{differing[0]}", "another description", "the ledger's: one dataset has one schema", "E-SCHEMA",
+            "Plan with the schema that the book was opened with; what counts as missing is part of the law.",
+        )  # fmt: skip
+    if plan.missing.to_dict() != account.missing.to_dict():
+        raise HazardRefused(
+            "H19",
+            "The plan states another missingness law than the ledger.",
+            "One dataset has one mask, and the book accounts for it by one law.",
+            "Plan with the ledger's law (absentia ledger show), or amend the ledger's law first.",
         )
-        total = "outside the envelope"
-    else:
-        why = f"The total is recomputed from base losses (T7), {before.binding.replace('_', ' ')}."
-        total = f"epsilon {after.spent()[before.binding]:.6g}"
-    fits = fitting_share(before, charge)
-    remedy = (
-        f"The same release with {1 / fits:.4g} times the noise would fit."
-        if fits > 0
-        else "No amount of noise makes this release fit this book; open a new one only for newly collected data."
-    )
-    raise BudgetRefused(
-        f"Requested epsilon {alone:.6g} at delta {before.delta}; spent {spent:.6g} of {budget:g}, remaining"
-        f" {max(0.0, budget - spent):.6g}, short by {max(0.0, alone - max(0.0, budget - spent)):.6g}; the total would be"
-        f" {total}.",
-        why,
-        remedy,
-    )
 
 
-def fitting_share(before: Account, charge: Charge) -> float:
-    """The largest share of the charge's signal that still fits, to two digits below; 0 when none does."""
-    if charge.batch is None:
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(8):
-        middle = (low + high) / 2
-        smaller = replace(charge, batch=charge.batch.scaled(Fraction(middle)), plan="")
-        low, high = (middle, high) if before.after(smaller).within_budget() else (low, middle)
-    return low
-
-
-def largest_envelope(account: Account) -> Batch:
-    """The largest multiple of the plan's reach whose adaptive figure meets the budget (never less than is proved)."""
-    batch = account.envelope
-    if batch.family == "laplace" or account.dependent_rows or account.binding == "without_missingness":
-        return batch
-
-    def meets(factor: float) -> bool:
-        figure = adaptive_guarantee(account, batch.scaled(Fraction(factor)))
-        return Fraction(figure.epsilon(account.delta)) <= account.epsilon
-
-    low, high = 0.0, 1.0
-    while meets(high) and high < 2**20:
-        low, high = high, 2 * high
-    for _ in range(16):
-        middle = (low + high) / 2
-        low, high = (middle, high) if meets(middle) else (low, middle)
-    return batch.scaled(Fraction(low))
+def differences(mine: Mapping[str, Any], book: Mapping[str, Any]) -> Sequence[str]:
+    """Paths at which two schemas differ, columns one level deeper."""
+    found = []
+    for key in sorted({*mine, *book}):
+        a, b = mine.get(key), book.get(key)
+        if key == "columns" and isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += [f"columns.{name}" for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
+        elif a != b:
+            found.append(key)
+    return found

@@ -12,10 +12,11 @@ from fractions import Fraction
 from typing import Any, cast
 
 from absentia.amplification import KNOWN_DEPENDENT, Structure, amplify, base_at
-from absentia.calibration import FAMILIES, _smallest_scale, calibrate
+from absentia.calibration import FAMILIES, calibrate, smallest_scale
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import round_up
 from absentia.guarantee import Guarantee
+from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.process import Process
 from absentia.query.distance import Distances
@@ -51,12 +52,18 @@ class Batch:
     def scaled(self, factor: object) -> Batch:
         return Batch(self.family, self.distances.scaled(factor))
 
-    def structure(self, missing: Process) -> Structure:
+    def structure(self, missing: Process, adaptive: bool = False) -> Structure:
         """Blocks (T9), forms (T10) or the law of the total reach: the sharpest that is sound."""
-        return missing.joint(self.reach)
+        found = missing.joint(self.reach)
+        return replace(found, adaptive=True) if adaptive and isinstance(found, Forms) else found
 
-    def guarantee(self, missing: Process, relation: str = "substitute", dependent_rows: int = 0) -> Guarantee:
+    def guarantee(
+        self, missing: Process, relation: str = "substitute", dependent_rows: int = 0, adaptive: bool = False
+    ) -> Guarantee:
         """The guarantee of the batch: T2, T9, T10, T10K where they apply, and never above the figure without a law.
+
+        `adaptive`: of any queries, each chosen in the light of earlier answers, whose distances together stay below
+        these on every observed set (THEORY section 5); then without T10K.
 
         Substitution only: two rows are never further apart than `largest`, whatever the masks, so that figure needs no
         law; and under MCAR a row and its substitute may be given the same mask, so the mean of the profile over masks
@@ -64,7 +71,7 @@ class Batch:
         """
         if dependent_rows:
             return self._dependent(relation, dependent_rows)
-        law = self.structure(missing)
+        law = self.structure(missing, adaptive)
         if relation != "substitute":
             return amplify(self.noise, law, relation=relation)
         plain = amplify(self.noise, law, sensitivity=self.distances.largest)
@@ -89,7 +96,7 @@ class Batch:
         return extra, Guarantee((known,), "substitute", f"{type(self.noise).__name__}(1)")
 
     def _known_dependent(self, missing: Process) -> Guarantee:
-        """The profile at the largest distance that the law allows: masks that follow values may reveal them by themselves."""
+        """The profile at the largest distance that the law allows; what a mask reveals by itself is left out."""
         most = min(2 * Fraction(missing.law(self.reach).max), Fraction(self.distances.largest))
         bound = replace(base_at(self.noise, most), result="base at the largest reach")
         return Guarantee((bound,), "substitute", f"{type(self.noise).__name__}(1)", caveats=(KNOWN_DEPENDENT,))
@@ -130,7 +137,7 @@ class Batch:
             law = missing.law(self.distances.same_mask) if self.distances.same_mask.terms else None
             if law is not None and not law.data_dependent and self.distances.same_mask != self.reach and law.max > 0:
                 make = FAMILIES[self.family]
-                scale = _smallest_scale(lambda s: KnownMask(make(s), law.atoms), epsilon, delta, law.max)
+                scale = smallest_scale(lambda s: KnownMask(make(s), law.atoms), epsilon, delta, law.max)
                 found += [scale] if scale is not None else []
         return min(found)
 

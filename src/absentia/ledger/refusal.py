@@ -1,0 +1,68 @@
+"""Why a charge is refused: what was requested, what remains, by how much it is short, and what would fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from absentia.errors import BudgetRefused
+from absentia.ledger.account import Account
+
+__all__ = ["refused"]
+
+
+def refused(after: Account) -> BudgetRefused:
+    """The refusal of the last charge of this account."""
+    before = replace(after, charges=after.charges[:-1])
+    alone = replace(after, charges=after.charges[-1:])
+    requested = alone.binding_epsilon(alone.guarantee())
+    spent, limit = before.binding_epsilon(before.guarantee()), float(after.limit.epsilon)
+    remaining = max(0.0, limit - spent)
+    total, why = total_and_reason(after)
+    return BudgetRefused(
+        f"Requested epsilon {requested:.6g} at delta {float(after.limit.delta):g}; spent {spent:.6g} of {limit:g},"
+        f" remaining {remaining:.6g}{short(requested - remaining)}; {total}.",
+        why,
+        what_fits(after),
+    )
+
+
+def short(by: float) -> str:
+    return f", short by {by:.6g}" if by > 0 else ""
+
+
+def total_and_reason(after: Account) -> tuple[str, str]:
+    reason = after.refusal()
+    if reason == "unit":
+        return "it moves what the book's unit does not cover", (
+            "Gaussian releases after the first must stay within a multiple of the distances fixed at opening: queries"
+            " chosen in the light of earlier answers can be steered towards masks that those answers make likely."
+        )
+    if reason == "aside":
+        e, d = after.others
+        room = after.room_aside
+        return (
+            f"Laplace releases and black boxes would add up to epsilon {float(e):.6g}, delta {float(d):g}, where epsilon"
+            f" {float(room.epsilon):.6g}, delta {float(room.delta):g} is set aside"
+        ), "What mechanisms beside the Gaussian ones may use is fixed before the first answer."
+    beside = after.room_aside if after.family == "gaussian" else after.others
+    figure = after.binding_epsilon(after.guarantee(None if after.alone else beside))
+    return f"the total would be epsilon {figure:.6g}", (
+        f"The total is recomputed from base losses (T7), {after.binding.replace('_', ' ')}; amplified figures never add."
+    )
+
+
+def what_fits(after: Account) -> str:
+    """How much more noise the last charge would need, if any is enough."""
+    last = after.charges[-1]
+    if last.batch is None or after.refusal() == "unit":
+        return "None fits this book. For newly collected data, open one with this plan among its `later` plans."
+    low, high = Fraction(0), Fraction(1)
+    for _ in range(7):
+        middle = (low + high) / 2
+        smaller = replace(last, batch=last.batch.scaled(middle))
+        fits = not replace(after, charges=(*after.charges[:-1], smaller)).refusal()
+        low, high = (middle, high) if fits else (low, middle)
+    if low == 0:
+        return "No useful amount of noise makes this release fit this book."
+    return f"The same release with {float(1 / low):.4g} times the noise would fit."
