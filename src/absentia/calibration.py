@@ -92,30 +92,52 @@ def smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fr
         met = value < math.inf and Fraction(value) <= wanted
         return min(gap, -1e-300) if met else max(gap, 1e-300)
 
-    rough = _bracketed(lambda s: excess(s, False), unit, 1e-6)
-    return None if rough is None else _bracketed(lambda s: excess(s, True), rough, CLOSE, rough * 1e-6)
+    rough = _float_root(lambda s: excess(s, False), unit)
+    return None if rough is None else _proved_root(lambda s: excess(s, True), rough)
 
 
-def _bracketed(excess: Callable[[float], float], start: float, close: float, step: float = 0.0) -> float | None:
-    """The upper end of a bracket of that relative width around the sign change of a falling function."""
-    grow = 1 + step / start if step else 4.0
-    low, high = start / grow, start
-    for _ in range(60):
-        if excess(high) <= 0:
-            break
-        low, high, grow = high, high * grow, min(grow**2, 16.0)
-    else:
-        return None
-    grow = 1 + step / start if step else 4.0
+def _float_root(excess: Callable[[float], float], start: float) -> float | None:
+    """Where a falling function changes its sign, found in floating point; None when it never does."""
+    low, high = start / 4, start
+    while excess(high) > 0:
+        low, high = high, 16 * high
+        if high > 1e250:
+            return None
     while excess(low) <= 0:
-        low, high, grow = low / grow, low, min(grow**2, 16.0)
-        if low < 1e-300:
+        low, high = low / 16, low
+        if low < 1e-250:
             return high
-    root = float(brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=close / 4, rtol=1e-15))
-    scale, bump = math.exp(root), close / 4
-    while excess(scale) > 0:
-        scale, bump = scale * (1 + bump), 2 * bump
-    return scale
+    return math.exp(float(brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=1e-12, rtol=1e-14)))
+
+
+def _proved_root(excess: Callable[[float], float], start: float) -> float | None:
+    """A scale at which the promise is proved, within CLOSE of the smallest; the float root is usually right at once."""
+    known: dict[float, float] = {}
+
+    def at(t: float) -> float:
+        if t not in known:
+            known[t] = excess(math.exp(t))
+        return known[t]
+
+    centre, width = math.log(start), CLOSE / 3
+    low, high = centre - width, centre + width
+    while at(high) > 0:
+        low, high, width = high, high + 15 * width, 16 * width
+        if width > 100:
+            return None
+    width = CLOSE / 3
+    while at(low) <= 0:
+        low, high, width = low - 15 * width, low, 16 * width
+        if width > 100:
+            return math.exp(high)
+    if high - low > CLOSE:
+        brentq(at, low, high, xtol=CLOSE / 4, rtol=1e-15)
+        low = max(t for t, value in known.items() if value > 0)
+        high = min(t for t, value in known.items() if value <= 0 and t > low)
+        while high - low > CLOSE:
+            middle = (low + high) / 2
+            low, high = (middle, high) if at(middle) > 0 else (low, middle)
+    return math.exp(high)
 
 
 def calibrate_black_box(p_star: object, *, epsilon: object, delta: object = "0") -> BlackBox:

@@ -113,6 +113,8 @@ class BallBound(Bound):
 
     def _prove_epsilon(self, guess: float, delta: Fraction) -> float:
         """The guess, polished by one Newton step in balls and stepped up until the ball proves it."""
+        if guess < 1e-9 and self._proves(0.0, delta):
+            return 0.0
         candidate = guess * (1 + 2.0**-50)
         if guess > 0 and self._proves_closely(candidate, delta):
             return candidate
