@@ -14,11 +14,12 @@ from absentia.planning.budget import Budget
 from absentia.planning.plan import Plan, plan
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
-from absentia.query.columns import count, histogram, marginal, mean, total, variance
+from absentia.query.columns import count, mean, total, variance
 from absentia.query.models import correlation, regression
 from absentia.query.moments import moments
 from absentia.query.quantiles import median, quantiles
 from absentia.query.statistic import Bins, Statistic
+from absentia.query.tables import histogram, marginal
 
 SCHEMA = Schema.from_dict(
     {
@@ -91,7 +92,8 @@ def noisy(p: Plan, sums: Mapping[Statistic, np.ndarray], rng: np.random.Generato
 
 QUERIES: tuple[Query, ...] = (
     count("bmi"), total("chl"), mean("bmi"), mean("chl", by="sex"), mean("age", weight="w"), variance("bmi"),
-    histogram("hyp"), histogram("age", bins=[0, 30, 45, 60, 100]), marginal(["sex", "hyp"]), moments(["bmi", "chl", "age"]),
+    histogram("hyp"), histogram("age", bins=[0, 30, 45, 60, 100]), marginal(["sex", "hyp"]),
+    moments(["bmi", "chl", "age"]),
     correlation(["bmi", "chl"]), regression("chl", ["bmi", "age"]), median("age"),
     quantiles("bmi", at=["1/4", "9/10"]),
 )  # fmt: skip
@@ -117,7 +119,9 @@ def answered(queries: Sequence[Query], sums: Mapping[Statistic, np.ndarray]) -> 
     return {(r.query, r.cell): r.estimate for q in queries for r in q.answer(SCHEMA, sums, sd)}
 
 
-def coverage(noise: str, runs: int, n: int = 4000, seed: int = 1, queries: Sequence[Query] = QUERIES) -> dict[str, float]:
+def coverage(
+    noise: str, runs: int, n: int = 4000, seed: int = 1, queries: Sequence[Query] = QUERIES
+) -> dict[str, float]:
     """The share of intervals that hold what they are about (the table or the population), query by query."""
     p, rng = simulated_plan(noise, n), np.random.default_rng(seed)
     wanted, hits = truths(p, queries), defaultdict(list)
@@ -138,5 +142,3 @@ def all_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every masked row over small domains; None is missing."""
     names = list(columns)
     return [dict(zip(names, row, strict=True)) for row in itertools.product(*([*v, None] for v in columns.values()))]
-
-

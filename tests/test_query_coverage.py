@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from query_world import QUERIES, SCHEMA, answered, coverage, exact, masks, noisy, population, simulated_plan
 
 FITTED = ("correlation", "regression")
@@ -15,7 +16,7 @@ def test_intervals_hold_what_they_are_about(noise: str) -> None:
     queries = [q for q in QUERIES if q.kind not in FITTED]
     for name, share in coverage(noise, 300 if noise == "gaussian" else 150, queries=queries).items():
         kind = next(q.kind for q in queries if q.name == name)
-        assert 0.90 <= share, (name, share)
+        assert share >= 0.90, (name, share)
         if kind in EXACT:
             assert share <= 0.99, (name, share)
 

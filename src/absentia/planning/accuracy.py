@@ -22,7 +22,7 @@ __all__ = ["Accuracy", "HalfWidth", "Target", "accuracy_of", "smallest_plan"]
 
 DIGITS = 4
 """Significant digits of the budget that an accuracy-first plan states, rounded up."""
-LARGEST = Fraction(100)
+LARGEST, SMALLEST = Fraction(100), Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Accuracy:
         return tuple(line for line in self.lines if line.query == query)
 
     def to_dict(self) -> dict[str, Any]:
-        finite = lambda d: {k: (None if v == math.inf else v) for k, v in d.items()}  # noqa: E731
-        return {"confidence": self.confidence, "lines": [finite(asdict(line)) for line in self.lines]}
+        lines = [{k: (None if v == math.inf else v) for k, v in asdict(line).items()} for line in self.lines]
+        return {"confidence": self.confidence, "lines": lines}
 
     def __str__(self) -> str:
         title = f"expected half-width at {self.confidence:.0%}, noise only"
@@ -119,7 +119,8 @@ class Target:
                 raise InputError(f"{path}.{key}", key, "query, within, confidence, cell")
         if item.get("query") not in names:
             raise InputError(f"{path}.query", item.get("query"), "the name of a query: " + "; ".join(names))
-        within, level = exact(item.get("within"), f"{path}.within"), exact(item.get("confidence", "0.95"), f"{path}.confidence")
+        within = exact(item.get("within"), f"{path}.within")
+        level = exact(item.get("confidence", "0.95"), f"{path}.confidence")
         if within <= 0:
             raise InputError(f"{path}.within", item["within"], "a number above 0")
         if not 0 < level < 1:
@@ -135,25 +136,28 @@ class Target:
 
 
 def smallest_plan(
-    build: Callable[[Budget], Plan], queries: Sequence[Query], items: Sequence[Any], noise: str, delta: object
+    draft: Callable[[Fraction], Plan],
+    build: Callable[[Budget], Plan],
+    queries: Sequence[Query],
+    items: Sequence[Any],
+    delta: Fraction,
 ) -> Plan:
     """The plan of the smallest epsilon (four digits, rounded up) at which every target is met.
 
-    Noise is one factor on all scales, so the widest target decides; the shares of the queries stay as given.
+    Noise is one factor on all scales and every half-width is proportional to it, so the widest target gives the factor
+    and the factor gives the budget; the shares of the queries stay as given.
     """
     targets = [Target.parse(item, [q.name for q in queries], i) for i, item in enumerate(items)]
-    d = exact(delta, "delta") if noise == "gaussian" else Fraction(0)
-    factor = lambda e: max(t.factor(build(Budget(e, d))) for t in targets)  # noqa: E731
-    if factor(LARGEST) > 1:
-        raise _unreachable(build(Budget(LARGEST, d)), targets)
-    low, high = Fraction(1, 10**6), LARGEST
-    guess = Fraction(1)
-    while True:
-        low, high = (guess, high) if factor(guess) > 1 else (low, guess)
-        if _rounded(high) <= _rounded(low) or high / low < 1 + Fraction(1, 10**DIGITS):
-            break
-        guess = Fraction(math.sqrt(float(low * high)))
-    return build(Budget(_rounded(high), d))
+    if not targets:
+        raise InputError("accuracy", items, 'targets such as {"query": "mean(bmi)", "within": "0.2"}')
+    wide = {t: t.factor(draft(Fraction(1))) for t in targets}
+    widest = max(wide.values())
+    if widest == math.inf:
+        raise _unreachable([t for t, f in wide.items() if f == math.inf], ": how much is observed is not known")
+    epsilon = draft(1 / Fraction(widest)).guarantee.epsilon(delta)
+    if not epsilon <= LARGEST:
+        raise _unreachable([t for t, f in wide.items() if f == widest])
+    return build(Budget(_rounded(max(Fraction(epsilon), SMALLEST)), delta))
 
 
 def _rounded(e: Fraction) -> Fraction:
@@ -162,14 +166,9 @@ def _rounded(e: Fraction) -> Fraction:
     return -(-e // unit) * unit
 
 
-def _unreachable(plan: Plan, targets: Sequence[Target]) -> BudgetRefused:
-    """Which targets stand in the way, and by how much."""
-    missed = [(t, t.factor(plan)) for t in targets]
-    lines = "; ".join(
-        f"{t.query} within {float(t.within):g}: " + ("how much is observed is not known" if f == math.inf else f"{f:.3g}x too wide")
-        for t, f in missed
-        if f > 1
-    )
+def _unreachable(missed: Sequence[Target], why: str = "") -> BudgetRefused:
+    """Which targets stand in the way."""
+    lines = "; ".join(f"{t.query} within {float(t.within):g}{why}" for t in missed)
     return BudgetRefused(
         f"No budget up to epsilon {float(LARGEST):g} reaches the accuracy asked ({lines}).",
         "Noise is shared by all queries of a plan: the widest answer decides the budget of all.",

@@ -89,6 +89,8 @@ def _rotation(plan: Plan) -> list[str]:
         return []
     mean = float(sum(rates.values(), Fraction(0)) / len(rates))
     return [
-        f"Assigning each column by itself at the same rates ({mean:.0%} on average) instead of in fixed forms would"
-        f" need {noise:.2f} times this noise (T9), where the queries allow it."
+        (
+            f"Assigning each column by itself at the same rates ({mean:.0%} on average) instead of in fixed forms would"
+            f" need {noise:.2f} times this noise (T9), where the queries allow it."
+        )
     ]

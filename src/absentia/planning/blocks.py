@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.missing.complete import Complete
-from absentia.missing.domain import whole
 from absentia.missing.events import term_groups
 from absentia.missing.gamma import Worse
 from absentia.missing.independent import Independent
@@ -41,22 +40,18 @@ def blocks_of(plan: Plan) -> tuple[Block, ...]:
     if found is None:
         columns = tuple(sorted(plan.reach.columns, key=order.__getitem__))
         return (Block(columns, f"the process ({plan.missing.name}) hides columns together"),)
-    return tuple(
-        Block(tuple(sorted(columns, key=order.__getitem__)), _joined(plan, columns)) for columns in found
-    )
+    return tuple(Block(tuple(sorted(columns, key=order.__getitem__)), _joined(plan, columns)) for columns in found)
 
 
 def groups_of(missing: Process, reach: Reach) -> list[frozenset[str]] | None:
     """The columns of each independent block of this reach; None when the process hides columns together."""
     inner = missing.base if isinstance(missing, Worse) else missing
-    if isinstance(inner, ColumnModel):
-        inner = inner.dominating(whole(inner.domain))
     if isinstance(inner, Mixture):
-        parts = [p for p in inner.parts if isinstance(p, (Independent, Complete))]
+        parts = [p for p in inner.parts if isinstance(p, (Independent, ColumnModel, Complete))]
         if inner.at_least_nothing or not parts:
             return None
         switches: Any = lambda c: [(i, s) for i, p in enumerate(parts) for s in p.switches(c)]  # noqa: E731
-    elif isinstance(inner, (Independent, Complete)):
+    elif isinstance(inner, (Independent, ColumnModel, Complete)):
         switches = inner.switches
     else:
         return None
@@ -80,4 +75,3 @@ def kind_of(structure: Any) -> str:
     if isinstance(structure, Blocks):
         return "independent blocks (T9)"
     return "forms (T10)" if isinstance(structure, Forms) else "one law (T2)"
-

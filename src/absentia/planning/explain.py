@@ -88,9 +88,9 @@ def _reach(plan: Plan) -> Step:
 def _distances(plan: Plan) -> Step:
     d = plan.batch.distances
     text = f"Two rows are at most {plain(d.largest)} apart whatever they show (twice the reach would be"
-    text += f" {plain(2 * d.reach.full)}), because counts cancel, squares have one sign, a row lies in one cell, and pair"
-    text += " products of a set of columns are bounded together (Proofs 10, 11). This distance needs no law; it gives the"
-    text += " figure without missingness. Rounded up."
+    text += f" {plain(2 * d.reach.full)}), because counts cancel, squares have one sign, a row lies in one cell, and"
+    text += " pair products of a set of columns are bounded together (Proofs 10, 11). This distance needs no law; it"
+    text += " gives the figure without missingness. Rounded up."
     return "Distance between two rows (Proofs 10, 11)", text, []
 
 
@@ -98,13 +98,14 @@ def _law(plan: Plan) -> Step:
     m, s = plan.missing, plan.structure
     said = f' because "{m.because}"' if m.because else ""
     by = f" (by {m.by})" if m.by else ""
-    text = f"The missingness is {m.name}, {m.kind}{said}{by}. What follows from it: {kind_of(s)}. Probabilities of large"
-    text += " reaches round up, reaches round up: the law used dominates the law declared (THEORY 3)."
+    text = f"The missingness is {m.name}, {m.kind}{said}{by}. What follows from it: {kind_of(s)}. Probabilities of"
+    text += " large reaches round up, reaches round up: the law used dominates the law declared (THEORY 3)."
     listed = [f"block {i}: {', '.join(b.columns)}: {b.because}"[:73] for i, b in enumerate(plan.blocks[:12], 1)]
     if len(plan.blocks) > 12:
         listed.append(f"... and {len(plan.blocks) - 12} more blocks")
     total = s if isinstance(s, ReachLaw) else s.total(plan.noise.norm)
-    listed.append(f"law of the total: P(R > 0) = {plain(total.p_exact)}, mean {plain(total.mean)}, max {plain(total.max)}")
+    shares = f"P(R > 0) = {plain(total.p_exact)}, mean {plain(total.mean)}, max {plain(total.max)}"
+    listed.append(f"law of the total: {shares}")
     if isinstance(s, Blocks):
         listed.append(f"{len(s.blocks) or len(s.classes)} {'blocks' if s.blocks else 'latent classes'}")
     if isinstance(s, Forms):
@@ -113,8 +114,8 @@ def _law(plan: Plan) -> Step:
 
 
 def _noise(plan: Plan) -> Step:
-    text = f"All scales carry one factor, the least at which a proved figure keeps {plan.budget} (found in floating point,"
-    text += " proved in ball arithmetic, rounded up). Without missingness the same budget needs"
+    text = f"All scales carry one factor, the least at which a proved figure keeps {plan.budget} (found in floating"
+    text += " point, proved in ball arithmetic, rounded up). Without missingness the same budget needs"
     text += f" {plan.saving:.4f} times this noise."
     return "Calibration", text, []
 
@@ -145,7 +146,8 @@ def _meaning(plan: Plan) -> Step:
 def summary(plan: Plan) -> str:
     """The plan in 80 columns: promise, blocks, errors, saving, hazards, advice."""
     d = plan.budget.delta
-    lines = [f"plan {plan.identity[:16]}: {len(plan.queries)} queries, {len(plan.scales)} statistics, {plan.noise_family}"]
+    size = f"{len(plan.queries)} queries, {len(plan.scales)} statistics"
+    lines = [f"plan {plan.identity[:16]}: {size}, {plan.noise_family} noise"]
     lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {plain(d)}, proved and rounded up"]
     for name, g in three(plan):
         figure = g.answer(delta=d)

@@ -1,4 +1,4 @@
-"""What can undermine the promise of this plan, each with its code: what was done about it, or what is left to people."""
+"""What can undermine the promise of this plan, each with its code: what was done, or what is left to people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def _unit(plan: Plan) -> list[tuple[str, str]]:
         said = f"What is protected is that {unit} takes part at all; the number of rows is not public."
     out = [("H2", said)]
     if plan.schema.rows_per_unit > 1:
-        out.append(("H3", f"A person may have {plan.schema.rows_per_unit} rows: every reach is that many times larger."))
+        many = plan.schema.rows_per_unit
+        out.append(("H3", f"A person may have {many} rows: every reach is that many times larger."))
     return out
 
 
@@ -55,7 +56,8 @@ def _about_answers(plan: Plan) -> list[tuple[str, str]]:
 def _about_masks(plan: Plan) -> list[tuple[str, str]]:
     missing, out = plan.missing, []
     if plan.dependent_rows:
-        out.append(("H14", f"Masks of up to {plan.dependent_rows} other rows may follow a record: T8, no amplification."))
+        many = plan.dependent_rows
+        out.append(("H14", f"Masks of up to {many} other rows may follow a record: T8, no amplification."))
     if isinstance(missing, Complete):
         return out
     if missing.kind == "certified":
@@ -72,5 +74,5 @@ def _about_masks(plan: Plan) -> list[tuple[str, str]]:
     if missing.data_dependent:
         out.append(("H15", "Masks may depend on values: somebody who learns a mask may learn values from it alone."))
     out.append(("H20", "Rows with nothing observed must stay in the table: dropping them undoes the law."))
-    out.append(("H22", "Somebody who knows which entries of a record were observed has only the figure for known masks."))
+    out.append(("H22", "Somebody who knows which entries of a record were observed has the figure for known masks."))
     return out

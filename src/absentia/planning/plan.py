@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ import numpy as np
 from absentia.amplification import Structure
 from absentia.calibration import FAMILIES
 from absentia.errors import BudgetRefused, InputError
-from absentia.exact import round_up
+from absentia.exact import exact, round_up
 from absentia.guarantee import Guarantee
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
@@ -265,53 +265,54 @@ def plan(
         raise InputError("dataset_n", dataset_n, "the public number of rows, an int >= 1")
     if (budget is None) == (accuracy is None):
         raise InputError("budget", budget, "either a budget or accuracy targets")
+    draft = _drafts(schema, asked, missing, noise, relation, g, n, float(confidence))
     if accuracy is not None:
         from absentia.planning.accuracy import smallest_plan
 
-        draft = lambda b: _build(schema, asked, missing, noise, b, relation, g, n, confidence)  # noqa: E731
-        return smallest_plan(draft, asked, list(accuracy), noise, delta)
+        d = exact(delta, "delta") if noise == "gaussian" else Fraction(0)
+        blank = Budget("1", d)
+        return smallest_plan(lambda f: draft(f, blank), lambda b: _built(draft, b), asked, list(accuracy), d)
     if not isinstance(budget, Budget):
         raise InputError("budget", budget, 'Budget(epsilon="1", delta="1e-6")')
     if noise == "gaussian" and budget.delta == 0:
-        raise InputError("budget.delta", "0", "a number above 0: Gaussian noise gives no pure guarantee (or use laplace)")
-    return _build(schema, asked, missing, noise, budget, relation, g, n, confidence)
+        raise InputError("budget.delta", "0", "a number above 0 (Gaussian noise gives no pure guarantee), or laplace")
+    return _built(draft, budget)
 
 
-def _build(
+Draft = Callable[[Fraction, Budget], Plan]
+
+
+def _drafts(
     schema: Schema,
     queries: tuple[Query, ...],
     missing: Process,
     noise: str,
-    budget: Budget,
     relation: str,
-    dependent_rows: int,
+    rows: int,
     n: int | None,
     confidence: float,
-) -> Plan:
-    """The plan whose certified figure keeps the budget; scales grow by 1e-12 at a time until it does."""
+) -> Draft:
+    """Plans whose scales are the relative ones times a factor, rounded up."""
     scales, own = relative_scales(schema, queries, FAMILIES[noise].norm)
-    make = lambda factor: Plan(  # noqa: E731
-        schema,
-        queries,
-        missing,
-        noise,
-        budget,
-        relation,
-        dependent_rows,
-        n,
-        float(confidence),
-        MappingProxyType({s: round_up(Fraction(x) * factor) for s, x in scales.items()}),
-        MappingProxyType({q: round_up(Fraction(x) * factor) for q, x in own.items()}),
-    )
-    start = make(Fraction(1)).batch
-    size = Fraction(start.smallest_noise(missing, budget.epsilon, budget.delta, relation, dependent_rows))
+
+    def draft(factor: Fraction, budget: Budget) -> Plan:
+        grown = MappingProxyType({s: round_up(Fraction(x) * factor) for s, x in scales.items()})
+        theirs = MappingProxyType({name: round_up(Fraction(x) * factor) for name, x in own.items()})
+        return Plan(schema, queries, missing, noise, budget, relation, rows, n, confidence, grown, theirs)
+
+    return draft
+
+
+def _built(draft: Draft, budget: Budget) -> Plan:
+    """The plan whose certified figure keeps the budget; scales grow from 1e-12 on until it does."""
+    start = draft(Fraction(1), budget)
+    e, d = budget.epsilon, budget.delta
+    size = Fraction(start.batch.smallest_noise(start.missing, e, d, start.relation, start.dependent_rows))
     margin = Fraction(1, 10**12)
     while True:
-        found: Plan = make(size * (1 + margin))
-        if Fraction(found.guarantee.epsilon(budget.delta)) <= budget.epsilon:
+        found = draft(size * (1 + margin), budget)
+        if Fraction(found.guarantee.epsilon(d)) <= e:
             return found
         if margin > 1:
             found.check()
         margin *= 8
-
-

@@ -16,7 +16,7 @@ from absentia.planning.budget import Budget
 from absentia.planning.checks import checked
 from absentia.planning.plan import Plan, plan
 from absentia.planning.schema import Schema
-from absentia.query import columns, custom, models, moments, quantiles
+from absentia.query import columns, custom, models, moments, quantiles, tables
 from absentia.query.base import Query
 
 __all__ = ["QUERIES", "load", "plan_of", "query_of", "restored"]
@@ -27,8 +27,8 @@ QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
         "sum": columns.total,
         "mean": columns.mean,
         "variance": columns.variance,
-        "histogram": columns.histogram,
-        "marginal": columns.marginal,
+        "histogram": tables.histogram,
+        "marginal": tables.marginal,
         "quantiles": quantiles.quantiles,
         "median": quantiles.median,
         "moments": moments.moments,
@@ -44,12 +44,26 @@ QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
 
 PROCESSES: Mapping[str, Callable[..., Process]] = MappingProxyType(
     {
-        name: getattr(processes, name)
-        for name in (
-            "planned three_form split_questionnaire rotation rotating_panel subsampling random_items matrix_sampling"
-            " independent independent_blocks patterns counts bounds classes mar mnar_patterns mnar_logistic"
-            " mnar_self_masking mnar_censoring without"
-        ).split()
+        "planned": processes.planned,
+        "three_form": processes.three_form,
+        "split_questionnaire": processes.split_questionnaire,
+        "rotation": processes.rotation,
+        "rotating_panel": processes.rotating_panel,
+        "subsampling": processes.subsampling,
+        "random_items": processes.random_items,
+        "matrix_sampling": processes.matrix_sampling,
+        "independent": processes.independent,
+        "independent_blocks": processes.independent_blocks,
+        "patterns": processes.patterns,
+        "counts": processes.counts,
+        "bounds": processes.bounds,
+        "classes": processes.classes,
+        "mar": processes.mar,
+        "mnar_patterns": processes.mnar_patterns,
+        "mnar_logistic": processes.mnar_logistic,
+        "mnar_self_masking": processes.mnar_self_masking,
+        "mnar_censoring": processes.mnar_censoring,
+        "without": processes.without,
     }
 )
 """The kinds of [missingness]; `process` instead of `kind` gives the stored form of any process."""
@@ -129,7 +143,8 @@ def prefixed(e: InputError, path: str) -> InputError:
 
 def query_of(document: Any, path: str = "query") -> Query:
     """The query that a [[query]] table describes."""
-    return _built(document, path, "kind", QUERIES, ())
+    found: Query = _built(document, path, "kind", QUERIES, ())
+    return found
 
 
 def missing_of(document: Any, schema: Schema, path: str = "missingness") -> Process:

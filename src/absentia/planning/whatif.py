@@ -49,7 +49,8 @@ def what_if(plan: Plan, gamma: object, p_star: object, eta: object, without: boo
         q = probability(number(p, "p_star"), "p_star")
         asked.append((f"p_star = {written(q)}, nothing else known", processes.bounds(columns, q)))
     for e in _listed(eta):
-        asked.append((f"eta = {written(probability(number(e, 'eta'), 'eta'))} of rows complete", _some_complete(plan, e)))
+        share = probability(number(e, "eta"), "eta")
+        asked.append((f"eta = {written(share)} of rows complete", _some_complete(plan, share)))
     found = [_outcome(plan, "as declared", plan.missing), *(_outcome(plan, name, process) for name, process in asked)]
     if without or (gamma is None and p_star is None and eta is None):
         found.append(_plain(plan))
@@ -64,11 +65,10 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return plan.missing.columns or tuple(plan.schema.columns)
 
 
-def _some_complete(plan: Plan, eta: object) -> Process:
+def _some_complete(plan: Plan, share: Fraction) -> Process:
     """A share of rows that shows every column, the others as declared."""
-    share = probability(number(eta, "eta"), "eta")
     if not plan.missing.columns:
-        raise InputError("eta", eta, "a missingness that hides anything")
+        raise InputError("eta", str(share), "a missingness that hides anything")
     return processes.mixture([processes.without(plan.missing.columns), plan.missing], [share, 1 - share])
 
 

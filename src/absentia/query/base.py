@@ -130,9 +130,7 @@ class Query(ABC):
                 raise InputError("by", name, "category or boolean columns; bin a number column in the schema first")
         if set(self.by) & self.own_columns:
             raise InputError("by", sorted(set(self.by) & self.own_columns)[0], "columns the query itself does not use")
-        if self.weight is not None and (
-            self.weight not in schema.columns or not schema.columns[self.weight].weight
-        ):
+        if self.weight is not None and (self.weight not in schema.columns or not schema.columns[self.weight].weight):
             raise InputError("weight", self.weight, "a column with `weight = true` in the schema")
         for statistic in self.parts(schema):
             statistic.validate(schema)

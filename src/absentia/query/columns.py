@@ -1,9 +1,9 @@
-"""Queries on one column, or on a table of categories: counts, sums, means, variances, histograms, marginals."""
+"""Queries on one column: counts, sums, means, variances."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import number
 from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
-from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, cell_names, row
-from absentia.query.statistic import Bins, Statistic
+from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, row
+from absentia.query.statistic import Statistic
 
-__all__ = ["bins_of", "count", "histogram", "marginal", "mean", "total", "variance"]
+__all__ = ["OneColumn", "count", "mean", "total", "variance"]
 
 COUNT_SHARE = Fraction(1, 2)
 """Share of a count beside its sum: (1 + share)(1 + m^2/share) is small for every mean m in [-1, 1]."""
@@ -66,7 +65,7 @@ class Count(OneColumn):
     def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
         s = self.power(0)
         return [
-            row(self.name, cell, x, sd[s], reading.binomial_error(x, maximum_weight(schema, self.weight)), reading, OF_TABLE, (0.0, math.inf), table=True)
+            counted(self, schema, cell, x, sd[s], reading)
             for cell, x in zip(self.groups(schema), flat(noisy[s]), strict=True)
         ]
 
@@ -174,53 +173,6 @@ class Variance(OneColumn):
         return [Expectation(self.name, "each", f"{self.column} squared", over(best, high), over(worst, low))]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Marginal(Query):
-    """The number of rows in every combination of public categories (or bins) of these columns."""
-
-    kind: ClassVar[str] = "marginal"
-    cells: tuple[str | Bins, ...]
-
-    @property
-    def subject(self) -> str:
-        return ", ".join(c.column if isinstance(c, Bins) else c for c in self.cells)
-
-    @property
-    def own_columns(self) -> frozenset[str]:
-        return frozenset(c.column if isinstance(c, Bins) else c for c in self.cells)
-
-    def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
-        return {self.stat(cells=self.cells): Fraction(1)}
-
-    def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
-        s = self.stat(cells=self.cells)
-        names = cell_names(schema, s.cells)
-        return [
-            row(self.name, cell, x, sd[s], reading.binomial_error(x, maximum_weight(schema, self.weight)), reading, OF_TABLE, (0.0, math.inf), table=True)
-            for cell, x in zip(names, flat(noisy[s]), strict=True)
-        ]
-
-    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
-        s = self.stat(cells=self.cells)
-        return [Expectation(self.name, "each", "rows", sd[s], sd[s])]
-
-    def arguments(self) -> dict[str, Any]:
-        bins = {c.column: list(c.edges) for c in self.cells if isinstance(c, Bins)}
-        names = [c.column if isinstance(c, Bins) else c for c in self.cells]
-        return {"columns": names, **({"bins": bins} if bins else {})}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Histogram(Marginal):
-    """The number of rows in every category, or public bin, of one column."""
-
-    kind: ClassVar[str] = "histogram"
-
-    def arguments(self) -> dict[str, Any]:
-        (cell,) = self.cells
-        return {"column": cell.column, "bins": list(cell.edges)} if isinstance(cell, Bins) else {"column": cell}
-
-
 # -- constructors ----------------------------------------------------------------------------------------------------
 
 
@@ -244,39 +196,6 @@ def variance(column: str, *, by: object = (), weight: str | None = None, share: 
     return Variance(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
 
 
-def histogram(
-    column: str, bins: Sequence[object] | None = None, *, by: object = (), weight: str | None = None, share: object = 1
-) -> Histogram:
-    """Counts of every public category of a column, or of every public bin of a number column (`bins`: the edges)."""
-    cell = one(column) if bins is None else bins_of(one(column), bins)
-    return Histogram(cells=(cell,), by=columns_of(by, "by"), weight=weight, share=share_of(share))
-
-
-def marginal(
-    columns: Sequence[str],
-    bins: Mapping[str, Sequence[object]] | None = None,
-    *,
-    by: object = (),
-    weight: str | None = None,
-    share: object = 1,
-) -> Marginal:
-    """The k-way table of these columns; `bins` gives the edges of number columns."""
-    names, edges = columns_of(columns), bins or {}
-    if not names:
-        raise InputError("columns", columns, "at least one column")
-    if not isinstance(edges, Mapping) or set(edges) - set(names):
-        raise InputError("bins", edges, "edges for columns of this table")
-    cells = tuple(bins_of(n, edges[n]) if n in edges else n for n in names)
-    return Marginal(cells=cells, by=columns_of(by, "by"), weight=weight, share=share_of(share))
-
-
-def bins_of(column: str, edges: object, field: str = "bins") -> Bins:
-    """Public bins from a list of edges (numbers, or decimals as text)."""
-    if isinstance(edges, str) or not isinstance(edges, Sequence):
-        raise InputError(field, edges, "a list of increasing edges")
-    return Bins(column, tuple(float(number(e, f"{field}[{i}]")) for i, e in enumerate(edges)))
-
-
 # -- small readings --------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +209,12 @@ def flat(values: Any) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.asarray(values, dtype=np.float64).ravel()
 
 
+def counted(q: Query, schema: Columns, cell: str, x: float, noise: float, reading: Reading) -> Row:
+    """The row of a count."""
+    sampling = reading.binomial_error(x, maximum_weight(schema, q.weight))
+    return row(q.name, cell, x, noise, sampling, reading, OF_TABLE, (0.0, math.inf), table=True)
+
+
 def over(error: float, size: float) -> float:
     return error / size if size > 0 else math.inf
 
@@ -298,7 +223,8 @@ def number_column(schema: Columns, name: str) -> Any:
     """The column, which must hold numbers."""
     column = schema.columns.get(name)
     if column is None or column.kind != "number":
-        raise InputError("column", name, "a number column of the schema", code="E-COLUMN" if column is None else "E-KIND")
+        code = "E-COLUMN" if column is None else "E-KIND"
+        raise InputError("column", name, "a number column of the schema", code)
     return column
 
 

@@ -70,7 +70,8 @@ class Linear(Query):
         for g, cell in enumerate(groups):
             for i, x in enumerate(values[:, g]):
                 name = f"{cell}, output {i}" if cell else f"output {i}"
-                rows.append(row(self.name, name, float(x), float(noise[i]), float(spread[i]), reading, NOTE, table=True))
+                errors = float(noise[i]), float(spread[i])
+                rows.append(row(self.name, name, float(x), *errors, reading, NOTE, table=True))
         return rows
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
@@ -137,7 +138,12 @@ class Own(Query):
 
 
 def linear(
-    matrix: Sequence[Sequence[object]], columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1
+    matrix: Sequence[Sequence[object]],
+    columns: Sequence[str],
+    *,
+    by: object = (),
+    weight: str | None = None,
+    share: object = 1,
 ) -> Linear:
     """The linear query with this matrix, one row an output, one entry for each of the columns."""
     names = columns_of(columns)

@@ -181,9 +181,7 @@ def _halves(
     """Same mask, a = b = m: products at most weight m^2/2 (l1) or weight m^2 (l2 squared), m^2 = m + 2 C(m, 2)."""
     unit = weight / 2 if norm == 1 else weight
     terms = [Term(frozenset({i}), round_up((unit + share + single.both) / 2**norm)) for i in columns]
-    terms += [
-        Term(frozenset({i, j}), round_up((2 * unit + pair.both) / 2**norm)) for i, j in combinations(columns, 2)
-    ]
+    terms += [Term(frozenset({i, j}), round_up((2 * unit + pair.both) / 2**norm)) for i, j in combinations(columns, 2)]
     for (named, cells), move in moves.items():
         if cells or not named <= set(columns) or len(named) > 2:
             terms.append(Term(named, round_up(move.both / 2**norm)))

@@ -138,10 +138,9 @@ class Regression(FromMoments):
         k = len(self.on)
         cells = [*self.on, "intercept", "R squared"]
         if not t.enough.all():
-            ends = [(-math.inf, math.inf)] * (k + 1) + [(0.0, 1.0)]
-            return [
-                Row(self.name, prefix + c, 0.0, math.inf, math.inf, *e, HIDDEN) for c, e in zip(cells, ends, strict=True)
-            ]
+            unknown = (math.inf, math.inf, -math.inf, math.inf)
+            hidden = [Row(self.name, prefix + c, 0.0, *unknown, HIDDEN) for c in cells]
+            return [*hidden[:-1], replace(hidden[-1], low=0.0, high=1.0)]
         values, draws = _fit(t, k), spread_of(t, lambda x: _fit(x, k))
         ridge = _ridge(t, k)
         note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")
@@ -162,8 +161,11 @@ def spread_of(t: Table, read: Callable[[Table], Array]) -> Array:
     rng = np.random.default_rng(SEED)
     d = len(t.names)
 
+    def both(X: Array, sd: Array) -> Array:
+        noise = np.triu(rng.normal(size=(d, d)) * sd)
+        return np.asarray(X + noise + np.triu(noise, 1).T)
+
     def redrawn() -> Table:
-        both = lambda X, sd: X + np.triu(g := rng.normal(size=(d, d)) * sd) + np.triu(g, 1).T  # noqa: E731
         products, pairs = both(t.products, t.sd_products), both(t.pairs, t.sd_pairs)
         sums = t.sums + rng.normal(size=d) * t.sd_sums
         return replace(t, sums=sums, counts=np.diag(pairs).copy(), products=products, pairs=pairs)
@@ -238,7 +240,9 @@ def covariance(columns: Sequence[str], *, by: object = (), weight: str | None = 
     return Covariance(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
 
 
-def correlation(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Correlation:
+def correlation(
+    columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1
+) -> Correlation:
     """The correlations of number columns."""
     return Correlation(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
 

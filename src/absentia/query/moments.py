@@ -116,7 +116,10 @@ class Table:
     @staticmethod
     def of(q: Moments, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], group: int) -> Table:
         names, d = q.over, len(q.over)
-        at = lambda s: float(np.ravel(noisy[s])[group])  # noqa: E731
+
+        def at(s: Statistic) -> float:
+            return float(np.ravel(noisy[s])[group])
+
         P, N, sd_P, sd_N = (np.zeros((d, d)) for _ in range(4))
         for i, a in enumerate(names):
             for j, b in enumerate(names):
@@ -210,9 +213,9 @@ def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[
     for i, a in enumerate(t.names):
         for j in range(i, len(t.names)):
             unit, cell = t.units[i, j], f"{prefix}var {a}" if i == j else f"{prefix}cov {a}, {t.names[j]}"
-            limits = (0.0 if i == j else -unit, unit)
+            limits = (0.0 if i == j else -float(unit), float(unit))
             if not t.enough[i, j]:
-                out.append(Row(name, cell, 0.0, math.inf, math.inf, *map(float, limits), HIDDEN))
+                out.append(Row(name, cell, 0.0, math.inf, math.inf, limits[0], limits[1], HIDDEN))
                 continue
             errors = float(unit * t.noise[i, j]), float(unit * t.sampling[i, j])
             out.append(row(name, cell, float(unit * t.covariance[i, j]), *errors, reading, COVARIANCE_NOTE, limits))

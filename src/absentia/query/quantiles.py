@@ -14,9 +14,10 @@ import numpy as np
 from absentia.errors import InputError
 from absentia.exact import number
 from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
-from absentia.query.columns import HIDDEN, TOO_FEW, OneColumn, bins_of, number_column, one
+from absentia.query.columns import HIDDEN, TOO_FEW, OneColumn, number_column, one
 from absentia.query.estimate import OF_OBSERVED, Reading, Row, half_width
 from absentia.query.statistic import Bins, Statistic
+from absentia.query.tables import bins_of
 
 __all__ = ["median", "quantiles"]
 
@@ -54,7 +55,9 @@ class Quantiles(OneColumn):
             for q in self.at
         ]
 
-    def _row(self, group: str, counts: np.ndarray[Any, Any], bins: Bins, sd: float, q: Fraction, reading: Reading) -> Row:
+    def _row(
+        self, group: str, counts: np.ndarray[Any, Any], bins: Bins, sd: float, q: Fraction, reading: Reading
+    ) -> Row:
         cell = f"{group}, {shown(q)}" if group else shown(q)
         edges, k, p = np.array(bins.edges), len(bins), float(q)
         total = float(counts.sum())
@@ -158,7 +161,7 @@ def isotonic(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             b, a = blocks.pop(), blocks.pop()
             blocks.append([(a[0] * a[1] + b[0] * b[1]) / (a[1] + b[1]), a[1] + b[1]])
     flat = [value for value, many in blocks for _ in range(int(many))]
-    return np.clip(np.array(flat), 0.0, 1.0)
+    return np.asarray(np.clip(np.array(flat), 0.0, 1.0))
 
 
 def _strict(F: np.ndarray[Any, Any], edges: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
