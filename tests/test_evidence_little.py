@@ -132,6 +132,18 @@ def test_singular_tables_name_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
+def test_columns_never_seen_together_are_no_obstacle() -> None:
+    """Two forms without overlap: one covariance has no evidence and no influence."""
+    rng = np.random.default_rng(12)
+    X = rng.standard_normal((900, 3)) @ (np.eye(3) + 0.5)
+    X[:450, 1], X[450:, 2] = np.nan, np.nan
+    found = result(frame(X), numbers(3))
+    assert (found.patterns, found.df, found.notes, found.left_out) == (2, 1, (), {})
+    assert found.steps < 200
+    a, b = X[:450, 0], X[450:, 0]
+    assert found.statistic == pytest.approx((a.mean() - b.mean()) ** 2 / X[:, 0].var() * 225, rel=1e-5)
+
+
 def test_few_rows_give_a_result_or_a_reason(n: int) -> None:
     for seed in range(40):
         X = sample(np.random.default_rng(seed), n, 4, 0.4)

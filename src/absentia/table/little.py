@@ -20,6 +20,7 @@ __all__ = ["LittleTest", "frequent", "little"]
 
 SINGULAR = 1e-6  # smallest eigenvalue of a correlation matrix that counts as regular
 CONVERGED = 1e-6  # change of means and covariances in one step, in standard deviations
+SETTLED = 1e-8  # relative change of the statistic in one step; covariances it does not use may still move
 STEPS = 1000
 FEW = 5
 
@@ -153,15 +154,16 @@ def _em(groups: list[Group], q: int) -> tuple[np.ndarray, np.ndarray, int, bool]
     With K_p the inverse of Sigma_pp padded by zeros and C_p the second moment about mu: the step is
     mu + Sigma sum w_p K_p (m_p - mu) and Sigma + Sigma [sum w_p (K_p C_p K_p - K_p)] Sigma, recentred.
     """
-    mu, Sigma = np.zeros(q), np.eye(q)
+    mu, Sigma, before = np.zeros(q), np.eye(q), 0.0
     for step in range(1, STEPS + 1):
-        g, G = np.zeros(q), np.zeros(q * q)
+        g, G, distance = np.zeros(q), np.zeros(q * q), 0.0
         for group in groups:
             K = np.linalg.inv(group.block(Sigma))
             r = group.mean - mu[group.which]
             C = group.spread + r[:, :, None] * r[:, None, :]
             H = (K @ C @ K - K) * group.share[:, None, None]
             score = (K @ r[:, :, None])[:, :, 0] * group.share[:, None]
+            distance += float((score * r).sum())
             at = group.which[:, :, None] * q + group.which[:, None, :]
             g += np.bincount(group.which.ravel(), score.ravel(), minlength=q)
             G += np.bincount(at.ravel(), H.ravel(), minlength=q * q)
@@ -170,8 +172,10 @@ def _em(groups: list[Group], q: int) -> tuple[np.ndarray, np.ndarray, int, bool]
         mu, Sigma = mu + move, Sigma + (change + change.T) / 2
         if np.linalg.eigvalsh(Sigma)[0] < SINGULAR:
             return mu, Sigma, step, False
-        if max(np.abs(move).max(), np.abs(change).max()) < CONVERGED:
+        settled = abs(distance - before) < SETTLED * distance or np.abs(change).max() < CONVERGED
+        if settled and np.abs(move).max() < CONVERGED:
             return mu, Sigma, step, True
+        before = distance
     return mu, Sigma, STEPS, False
 
 
