@@ -38,8 +38,8 @@ def calibrate(
     `without_missingness` calibrates the companion figure instead: the noise that needs no assumption.
 
     >>> from absentia.law.reachlaw import ReachLaw
-    >>> calibrate("laplace", ReachLaw.point(1), epsilon="2")
-    Laplace(scale=1.0)
+    >>> 1 <= calibrate("laplace", ReachLaw.point(1), epsilon="2").size <= 1 + 1e-9
+    True
     """
     make = FAMILIES.get(family.lower()) if isinstance(family, str) else family
     if make not in (Laplace, Gaussian):
@@ -143,8 +143,8 @@ def _proved_root(excess: Callable[[float], float], start: float) -> float | None
 def calibrate_black_box(p_star: object, *, epsilon: object, delta: object = "0") -> BlackBox:
     """The loosest black box that T1 amplifies to (epsilon, delta): ln(1 + (e^epsilon - 1)/p), delta/p; rounded down.
 
-    >>> calibrate_black_box("1/2", epsilon="1").epsilon
-    Fraction(6709824108839041, 4503599627370496)
+    >>> float(calibrate_black_box("1/2", epsilon="1").epsilon)
+    1.4898801256447498
     """
     p, d = probability(exact(p_star, "p_star"), "p_star"), exact(delta, "delta")
     if p == 0:

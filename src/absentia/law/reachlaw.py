@@ -31,8 +31,8 @@ class ReachLaw:
     Masses above the first atom are rounded up to doubles; the first atom holds exactly what the others leave,
     so the stored law dominates the one that was given.
 
-    >>> ReachLaw(reach=[0, 0.5], mass=["0.28", "0.72"]).p_star
-    0.72
+    >>> ReachLaw(reach=[0, 0.5], mass=["0.25", "0.75"]).p_star
+    0.75
     """
 
     reach: tuple[float, ...]
