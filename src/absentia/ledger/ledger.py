@@ -210,7 +210,7 @@ class Ledger:
             lines.append(f"{k.replace('_', ' '):<24}{spent:>14}{s['remaining'][k]:>14.6g}")
         lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
         for r in s["releases"]:
-            lines.append(f"{r['sequence']:>3}  {r['time'][:19]:<20}{r['kind']:<8}{r['purpose'][:40]}")
+            lines.append(f"{r['sequence']:>3}  {r['time'][:19]:<20}{r['kind']:<8}{shortened(r['purpose'], 47)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -226,6 +226,10 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def left(account: Account, spent: float) -> float:

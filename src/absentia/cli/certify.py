@@ -1,0 +1,64 @@
+"""absentia certify: a certified missingness law from the data, paid from the budget."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from absentia.cli.release import source_of
+from absentia.cli.text import echo_json
+from absentia.ledger.certification import Certified
+from absentia.ledger.certification import certify as run
+from absentia.ledger.ledger import Ledger
+from absentia.planning.schema import Schema
+
+__all__ = ["certify"]
+
+
+@click.command()
+@click.argument("table")
+@click.option("--schema", "schema_file", required=True, metavar="FILE", help="The schema of the book, with public n.")
+@click.option("--epsilon", required=True, metavar="X", help="What the histogram costs without missingness.")
+@click.option("--confidence", default="0.95", metavar="P", help="Of all bounds together (default 0.95).")
+@click.option("--ledger", "ledger_file", required=True, metavar="FILE", help="The book that pays.")
+@click.option("--because", default="", metavar="TEXT", help="Why the law of the rows may be taken for every record's.")
+@click.option("--by", default="", metavar="TEXT", help="Who says so.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
+def certify(
+    table: str, schema_file: str, epsilon: str, confidence: str, ledger_file: str, because: str, by: str, as_json: bool
+) -> None:
+    """A law of missingness from TABLE that holds with the given confidence; the book's law is amended by it.
+
+    \b
+    absentia certify people.csv --schema schema.toml --epsilon 0.1 --confidence 0.99 --ledger study.ledger
+    """
+    schema = Schema.load(schema_file)
+    with Ledger.open(ledger_file) as book:
+        found = run(
+            source_of(table), schema, book, epsilon=epsilon, confidence=confidence, because=because, by=by
+        )  # fmt: skip
+    if as_json:
+        echo_json(as_dict(found))
+        return
+    click.echo(found.law.describe())
+    click.echo(f"holds with confidence {found.law.confidence}, on average over the rows of this table")
+    if found.amendment is None:
+        click.echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
+    click.echo("\nfor a plan:\n" + toml_of(found))
+
+
+def as_dict(found: Certified) -> dict[str, object]:
+    return {
+        "missingness": found.law.to_dict(),
+        "receipt": found.receipt.to_dict(),
+        "amendment": None if found.amendment is None else found.amendment.to_dict(),
+    }
+
+
+def toml_of(found: Certified) -> str:
+    """The [missingness] table of a plan under the certified law."""
+    lines = ["[missingness]"]
+    for key, value in found.law.to_dict().items():
+        lines.append(f"{json.dumps(key)} = {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines)

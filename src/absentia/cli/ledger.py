@@ -1,0 +1,103 @@
+"""absentia ledger: init, show, verify, export the budget book."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from absentia.cli.text import echo_json, load_spec
+from absentia.errors import InputError
+from absentia.ledger.account import BINDINGS
+from absentia.ledger.chain import Receipt
+from absentia.ledger.ledger import Ledger
+from absentia.planning.budget import Budget
+from absentia.planning.plan import Plan
+
+__all__ = ["ledger"]
+
+
+@click.group()
+def ledger() -> None:
+    """The budget book of one dataset: one SQLite file on a local disk."""
+
+
+@ledger.command()
+@click.argument("book")
+@click.argument("plan")
+@click.option("--epsilon", metavar="X", help="The total budget (default: the plan's own).")
+@click.option("--delta", metavar="X", help="Its delta (default: the plan's own).")
+@click.option("--binding", type=click.Choice(BINDINGS), default=BINDINGS[0], help="Which figure the budget limits.")
+@click.option("--later", "later", multiple=True, metavar="PLAN", help="A plan that may be released later; repeatable.")
+@click.option("--aside", "aside", metavar="EPSILON", help="Set aside for certify, Laplace releases and black boxes.")
+@click.option("--aside-delta", "aside_delta", default="0", metavar="X", help="The delta set aside for black boxes.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
+def init(
+    book: str,
+    plan: str,
+    epsilon: str | None,
+    delta: str | None,
+    binding: str,
+    later: tuple[str, ...],
+    aside: str | None,
+    aside_delta: str,
+    as_json: bool,
+) -> None:
+    """Open a new BOOK for the dataset that PLAN is about: law, budget and relation are fixed here.
+
+    \b
+    absentia ledger init study.ledger plan.toml
+    absentia ledger init study.ledger plan.toml --epsilon 2 --later followup.toml --aside 0.1
+    """
+    first = Plan.load(plan)
+    own = first.budget.to_dict()
+    total = Budget(epsilon or own["epsilon"], delta or own["delta"])
+    part = Budget(aside, aside_delta) if aside is not None else None
+    others = [Plan.load(p) for p in later]
+    with Ledger.create(book, first, budget=total, binding=binding, later=others, aside=part) as made:  # type: ignore[arg-type]
+        _shown(made, as_json)
+
+
+@ledger.command()
+@click.argument("book")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
+def show(book: str, as_json: bool) -> None:
+    """Budget, spent and remaining under the three readings, and every release."""
+    with Ledger.open(book) as found:
+        _shown(found, as_json)
+
+
+@ledger.command()
+@click.argument("book")
+@click.option("--receipt", metavar="FILE", help="A receipt, or a release.json that holds one.")
+@click.option("--json", "as_json", is_flag=True, help="The newest receipt as JSON.")
+def verify(book: str, receipt: str | None, as_json: bool) -> None:
+    """Check file and chain, recompute the totals; with a receipt, that its row stands as issued (else exit 5)."""
+    held = None
+    if receipt is not None:
+        document = load_spec(receipt, "--receipt")
+        held = document.get("receipt", document)
+        if not isinstance(held, dict):
+            raise InputError("--receipt", receipt, "a receipt, or a file with one under `receipt`")
+    with Ledger.open(book) as found:
+        newest = found.verify(Receipt.from_dict(held) if held is not None else None)
+    if as_json:
+        echo_json(newest.to_dict())
+        return
+    checked = "" if receipt is None else "; the receipt's row stands as issued"
+    click.echo(f"the book agrees with itself up to row {newest.sequence}{checked}\nhead {newest.head}")
+
+
+@ledger.command()
+@click.argument("book")
+def export(book: str) -> None:
+    """The whole book as JSON, checkable without the file."""
+    with Ledger.open(book) as found:
+        click.echo(json.dumps(found.export(), sort_keys=True, indent=2, allow_nan=False))
+
+
+def _shown(book: Ledger, as_json: bool) -> None:
+    if as_json:
+        echo_json(book.summary())
+    else:
+        click.echo(book.show())

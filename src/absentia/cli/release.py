@@ -1,0 +1,121 @@
+"""absentia release: charge the ledger, draw the noise, write the answers and the card."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from absentia.cli.text import echo_json, shown
+from absentia.errors import InputError
+from absentia.ledger.ledger import Ledger
+from absentia.planning.plan import Plan
+from absentia.release import BACKENDS, Release, prepared
+from absentia.release import release as run
+
+__all__ = ["release"]
+
+SCRIPT = '''"""The release of {plan}, as `absentia release` runs it."""
+
+import absentia as ab
+
+plan = ab.Plan.load({plan!r})
+with ab.Ledger.open({ledger!r}) as book:
+    release = plan.release({table!r}, book, purpose={purpose!r}, backend={backend!r})
+print(release.to_polars())
+{save}'''
+
+
+@click.command()
+@click.argument("plan")
+@click.argument("table")
+@click.option("--ledger", "ledger_file", required=True, metavar="FILE", help="The book (absentia ledger init).")
+@click.option("-o", "--out", metavar="DIR", help="Write release.json, release.csv and the card there.")
+@click.option("--purpose", metavar="TEXT", help="What the release is for (default: the plan file's name).")
+@click.option("--noise-backend", "backend", default="absentia", metavar="NAME", help="absentia (default) or opendp.")
+@click.option("--emit-python", is_flag=True, help="Print the equivalent Python script; open nothing.")
+@click.option("--quiet", is_flag=True, help="No progress, no table.")
+@click.option("--json", "as_json", is_flag=True, help="The release as one JSON object.")
+def release(
+    plan: str,
+    table: str,
+    ledger_file: str,
+    out: str | None,
+    purpose: str | None,
+    backend: str,
+    emit_python: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Answer the queries of PLAN (TOML) on TABLE (CSV, Parquet, a folder; '-': CSV on stdin).
+
+    The charge is on the disk before noise is drawn; whatever is refused is refused before.
+
+    \b
+    absentia release plan.toml people.parquet --ledger study.ledger -o out/
+    """
+    words = purpose if purpose is not None else f"release of {Path(plan).name}"
+    if backend not in BACKENDS:
+        raise InputError("--noise-backend", backend, " or ".join(BACKENDS))
+    if emit_python:
+        save = f"release.save({out!r})\n" if out else ""
+        click.echo(
+            SCRIPT.format(plan=plan, ledger=ledger_file, table=table, purpose=words, backend=backend, save=save), nl=False
+        )
+        return
+    say = progress(quiet or as_json)
+    say("computing the plan")
+    planned = Plan.load(plan)
+    if out is not None:
+        prepared(out)
+    with Ledger.open(ledger_file) as book:
+        done = run(planned, source_of(table), book, words, backend=backend, progress=say)
+    if as_json:
+        echo_json(done.to_dict())
+    elif not quiet:
+        click.echo(table_of(done))
+    if out is not None:
+        say("writing the answers and the card")
+        for path in done.save(out):
+            if not quiet and not as_json:
+                click.echo(f"written: {path}", err=True)
+
+
+def progress(silent: bool) -> Callable[[str], None]:
+    """Says what is being done, on stderr, where a person looks at it."""
+    if silent or not sys.stderr.isatty():
+        return lambda _: None
+    return lambda text: click.echo(f"absentia: {text} ...", err=True)
+
+
+def source_of(table: str) -> Any:
+    """The table that an argument names; '-' is CSV on stdin."""
+    if table != "-":
+        return table
+    from absentia.cli.profile import _stdin
+
+    return _stdin(sys.stdin.buffer, again=False)
+
+
+def table_of(done: Release) -> str:
+    """The answers and the three figures, at most 80 columns where the names allow."""
+    names = [r.query + (f": {r.cell}" if r.cell else "") for r in done.rows]
+    width = min(max(map(len, names), default=0), 40)
+    lines = [f"{'':<{width}}{'estimate':>13}{'low':>13}{'high':>13}"]
+    for name, r in zip(names, done.rows, strict=True):
+        label = name if len(name) <= width else name[: width - 3] + "..."
+        lines.append(f"{label:<{width}}{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}")
+    g, delta = done.plan.guarantee, done.plan.budget.delta
+    figures = [
+        ("with missingness", g),
+        ("without missingness", g.without_missingness),
+        ("if the mask is known", g.if_mask_known),
+    ]
+    lines += ["", f"epsilon at delta {float(delta):g} ({done.plan.relation}), of this release:"]
+    lines += [f"  {label:<22}{shown(x.epsilon(delta)):>10}" for label, x in figures]
+    spent = done.book["spent"]["with_missingness"]
+    lines.append(f"ledger: {shown(spent)} of {done.book['budget']['epsilon']} spent; receipt {done.receipt.head[:16]}")
+    return "\n".join(lines)
