@@ -34,8 +34,8 @@ _MAP = {
     "total": "absentia.query.columns",
     "mean": "absentia.query.columns",
     "variance": "absentia.query.columns",
-    "histogram": "absentia.query.columns",
-    "marginal": "absentia.query.columns",
+    "histogram": "absentia.query.tables",
+    "marginal": "absentia.query.tables",
     "quantiles": "absentia.query.quantiles",
     "median": "absentia.query.quantiles",
     "moments": "absentia.query.moments",
@@ -51,6 +51,7 @@ _MAP = {
     "Plan": "absentia.planning.plan",
     "Ledger": "absentia.ledger.ledger",
     "Release": "absentia.release",
+    "certify": "absentia.ledger.certification",
     "profile": "absentia.table.profile",
     "aggregate": "absentia.table.aggregate",
     # refusals
@@ -85,14 +86,15 @@ if TYPE_CHECKING:
     from absentia.law.blocks import Blocks as Blocks
     from absentia.law.forms import Forms as Forms
     from absentia.law.reachlaw import ReachLaw as ReachLaw
+    from absentia.ledger.certification import certify as certify
     from absentia.ledger.ledger import Ledger as Ledger
     from absentia.planning.budget import Budget as Budget
     from absentia.planning.plan import Plan as Plan
     from absentia.planning.plan import plan as plan
     from absentia.planning.schema import Schema as Schema
     from absentia.query.columns import count as count
-    from absentia.query.columns import histogram as histogram
-    from absentia.query.columns import marginal as marginal
+    from absentia.query.tables import histogram as histogram
+    from absentia.query.tables import marginal as marginal
     from absentia.query.columns import mean as mean
     from absentia.query.columns import total as sum  # noqa: F401
     from absentia.query.columns import total as total
