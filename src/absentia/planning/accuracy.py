@@ -16,7 +16,7 @@ from absentia.query.base import Query
 from absentia.query.estimate import Reading, half_width
 
 if TYPE_CHECKING:
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
 
 __all__ = ["Accuracy", "HalfWidth", "Target", "accuracy_of", "smallest_plan"]
 

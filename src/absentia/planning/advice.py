@@ -17,7 +17,7 @@ from absentia.query.distance import distances
 
 if TYPE_CHECKING:
     from absentia.planning.batch import Batch
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
     from absentia.query.base import Query
 
 __all__ = ["advice_of"]

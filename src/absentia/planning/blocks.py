@@ -17,7 +17,7 @@ from absentia.missing.selfmask import ColumnModel
 from absentia.query.reach import Reach
 
 if TYPE_CHECKING:
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
 
 __all__ = ["Block", "blocks_of", "groups_of", "kind_of"]
 

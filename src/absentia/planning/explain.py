@@ -16,7 +16,7 @@ from absentia.query.statistic import Bins, Statistic
 
 if TYPE_CHECKING:
     from absentia.guarantee import Guarantee
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
 
 __all__ = ["as_html", "explain", "spelled", "summary"]
 

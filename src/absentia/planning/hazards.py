@@ -9,7 +9,7 @@ from absentia.missing.text import plain
 from absentia.query.custom import Own
 
 if TYPE_CHECKING:
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
 
 __all__ = ["hazards_of"]
 

@@ -14,7 +14,7 @@ from absentia.missing.process import Process
 from absentia.missing.text import written
 
 if TYPE_CHECKING:
-    from absentia.planning.plan import Plan
+    from absentia.planning.planned import Plan
 
 __all__ = ["Outcome", "what_if"]
 
