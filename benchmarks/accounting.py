@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-import absentia as ab
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
+
+import absentia as ab
 
 
 def best_of(repeat: int, work: Callable[[], object]) -> float:

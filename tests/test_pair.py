@@ -35,8 +35,12 @@ def exact_delta(noise: Noise, law: ab.ReachLaw, epsilon: F, up: bool = True, dow
     atoms = [(mp.mpf(x) / scale, mp.mpf(q.numerator) / q.denominator) for x, q in law.atoms]
     a = mp.exp(mp.mpf(epsilon.numerator) / epsilon.denominator)
     shift_p, shift_q = (1 if up else 0), (-1 if down else 0)
-    ratio = lambda t: sum(q * density(noise, t - shift_p * x) for x, q in atoms) - a * sum(  # noqa: E731
-        q * density(noise, t - shift_q * x) for x, q in atoms
+    ratio = lambda t: (
+        sum(q * density(noise, t - shift_p * x) for x, q in atoms)
+        - a
+        * sum(  # noqa: E731
+            q * density(noise, t - shift_q * x) for x, q in atoms
+        )
     )
     low, high = mp.mpf(-1), mp.mpf(1)
     while ratio(low) > 0 and low > -1e6:

@@ -93,8 +93,6 @@ if TYPE_CHECKING:
     from absentia.planning.plan import plan as plan
     from absentia.planning.schema import Schema as Schema
     from absentia.query.columns import count as count
-    from absentia.query.tables import histogram as histogram
-    from absentia.query.tables import marginal as marginal
     from absentia.query.columns import mean as mean
     from absentia.query.columns import total as sum  # noqa: F401
     from absentia.query.columns import total as total
@@ -111,6 +109,8 @@ if TYPE_CHECKING:
     from absentia.query.reach import Reach as Reach
     from absentia.query.reach import Term as Term
     from absentia.query.statistic import Bins as Bins
+    from absentia.query.tables import histogram as histogram
+    from absentia.query.tables import marginal as marginal
     from absentia.release import Release as Release
     from absentia.table.aggregate import aggregate as aggregate
     from absentia.table.profile import profile as profile

@@ -10,11 +10,11 @@ import numpy as np
 from flint import arb
 
 from absentia.amplification import KNOWN_DEPENDENT, amplify
+from absentia.calibration import calibrate
 from absentia.errors import BudgetRefused, InputError
 from absentia.exact import ball, exact, precision, probability, round_up
 from absentia.guarantee import Guarantee
 from absentia.law.reachlaw import ReachLaw
-from absentia.calibration import calibrate
 from absentia.theory.blackbox import BlackBoxAmplified
 from absentia.theory.blocks import FreshMasks
 from absentia.theory.bound import BallBound, Bound
@@ -57,7 +57,9 @@ def together(
     if all(isinstance(n, Laplace) for n in noises) or all(isinstance(n, Gaussian) for n in noises):
         kind = Laplace if isinstance(noises[0], Laplace) else Gaussian
         tables = [[nonnegative(x, "reach") / Fraction(n.size) for x in t] for n, t in pairs if isinstance(n, Noise)]
-        wide = [nonnegative(x, "full") / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)]
+        wide = [
+            nonnegative(x, "full") / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)
+        ]
         law = ReachLaw.combined(tables, mass, kind.norm, wide)
         law = ReachLaw(law.reach, [q for _, q in law.atoms], law.full_reach, data_dependent)
         return amplify(kind(1.0), law)

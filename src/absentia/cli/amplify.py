@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import click
@@ -109,7 +108,9 @@ def amplify(
         delta = "0"
     if (delta is None) == (epsilon is None):
         raise InputError("--delta", delta, "exactly one of --delta and --epsilon")
-    asked: dict[str, Any] = {"delta": exact(delta, "--delta")} if delta is not None else {"epsilon": exact(epsilon, "--epsilon")}
+    asked: dict[str, Any] = (
+        {"delta": exact(delta, "--delta")} if delta is not None else {"epsilon": exact(epsilon, "--epsilon")}
+    )
     if as_json:
         echo_json(three_figures(guarantee, asked))
     else:

@@ -63,7 +63,8 @@ def release(
     if emit_python:
         save = f"release.save({out!r})\n" if out else ""
         click.echo(
-            SCRIPT.format(plan=plan, ledger=ledger_file, table=table, purpose=words, backend=backend, save=save), nl=False
+            SCRIPT.format(plan=plan, ledger=ledger_file, table=table, purpose=words, backend=backend, save=save),
+            nl=False,
         )
         return
     say = progress(quiet or as_json)

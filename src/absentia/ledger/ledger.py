@@ -76,7 +76,9 @@ class Ledger:
             raise InputError("binding", binding, " or ".join(BINDINGS))
         total = plan.budget if budget is None else budget
         limit = Loss(exact(total.epsilon, "budget.epsilon"), probability(total.delta, "budget.delta"))
-        part = NOTHING if aside is None else Loss(exact(aside.epsilon, "aside.epsilon"), exact(aside.delta, "aside.delta"))
+        part = (
+            NOTHING if aside is None else Loss(exact(aside.epsilon, "aside.epsilon"), exact(aside.delta, "aside.delta"))
+        )
         if not limit.covers(part):
             raise InputError("aside", written(part.epsilon), "a part of the budget, in epsilon and in delta")
         schema, plans = plan.schema.to_dict(), [plan, *later]

@@ -101,7 +101,11 @@ class Reach:
         Sufficient, not necessary: a term must be covered by the same term of the envelope.
         """
         room = {(t.columns, t.any): t.weight for t in envelope.terms}
-        return self.norm == envelope.norm and set(self.mixed) <= set(envelope.mixed) and all(t.weight <= room.get((t.columns, t.any), 0.0) for t in self.terms)
+        return (
+            self.norm == envelope.norm
+            and set(self.mixed) <= set(envelope.mixed)
+            and all(t.weight <= room.get((t.columns, t.any), 0.0) for t in self.terms)
+        )
 
     def to_dict(self) -> dict[str, object]:
         return {

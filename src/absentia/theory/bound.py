@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from absentia.exact import above, ball, precision
 
-__all__ = ["BallBound", "Bound", "PRECISIONS", "proved_above"]
+__all__ = ["PRECISIONS", "BallBound", "Bound", "proved_above"]
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
 """Bits tried in turn; the first that gives 60 correct bits is used."""
