@@ -33,7 +33,7 @@ def main() -> int:
     test.add_argument("pytest", nargs="*", help="passed on to pytest, e.g. -- -k ledger")
     commands.add_parser("campaign", help="the long verification campaigns")
     given = parser.parse_args()
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 (a user may start this with any Python)
         print("absentia needs Python 3.11 or newer; this is", sys.version.split()[0])
         return 2
     if given.command == "demo":

@@ -39,21 +39,27 @@ def absentia(*arguments: str, stdin: str = "") -> Run:
 
 def test_the_installed_command_answers() -> None:
     run = subprocess.run([sys.executable, "-m", "absentia", "--version"], capture_output=True, text=True)
-    assert run.returncode == 0 and "0.1.0" in run.stdout
+    assert run.returncode == 0
+    assert "0.1.0" in run.stdout
 
 
 def test_the_three_figures_as_a_table_and_as_json() -> None:
     flags = ["amplify", "--noise", "gaussian", "--sigma", "2", "--p-star", "0.72", "--reach", "0.5", "--delta", "1e-6"]
     table = absentia(*flags)
-    assert table.returncode == 0 and table.stderr == ""
+    assert table.returncode == 0
+    assert table.stderr == ""
     assert all(len(line) <= 80 for line in table.stdout.splitlines())
-    assert "1.52771" in table.stdout and "without missingness" in table.stdout
+    assert "1.52771" in table.stdout
+    assert "without missingness" in table.stdout
     found = json.loads(absentia(*flags, "--json").stdout)
     g = ab.amplify(ab.Gaussian(2), LAW)
-    assert found["epsilon"] == g.epsilon("1e-6") and found["delta"] == 1e-6 and found["result"] == "T2"
+    assert found["epsilon"] == g.epsilon("1e-6")
+    assert found["delta"] == 1e-6
+    assert found["result"] == "T2"
     assert found["without_missingness"]["epsilon"] == g.without_missingness.epsilon("1e-6")
     assert found["if_mask_known"]["epsilon"] == g.if_mask_known.epsilon("1e-6")
-    assert list(found) == sorted(found) and len(found["assumptions"]) == 3
+    assert list(found) == sorted(found)
+    assert len(found["assumptions"]) == 3
 
 
 @pytest.mark.parametrize("kind", ["json", "toml", "stdin"])
@@ -68,7 +74,8 @@ def test_law_files_keep_their_decimals_exact(tmp_path: Path, kind: str) -> None:
     )  # fmt: skip
     exact = ab.ReachLaw(["0", "1/10"], ["9/10", "1/10"], full_reach="3/10")
     found = json.loads(run.stdout)
-    assert found["epsilon"] == ab.amplify(ab.Laplace(1), exact).epsilon(0) and found["result"] == "T3"
+    assert found["epsilon"] == ab.amplify(ab.Laplace(1), exact).epsilon(0)
+    assert found["result"] == "T3"
     assert found["without_missingness"]["epsilon"] == pytest.approx(0.6)
 
 
@@ -82,16 +89,19 @@ def test_sensitivity_only_is_t1() -> None:
 def test_black_boxes() -> None:
     flags = ["--noise", "blackbox", "--p-star", "0.5"]
     up = json.loads(absentia("amplify", *flags, "--base-epsilon", "1", "--delta", "0", "--json").stdout)
-    assert up["epsilon"] == 0.6201145069582776 and up["without_missingness"]["epsilon"] == 1
+    assert up["epsilon"] == 0.6201145069582776
+    assert up["without_missingness"]["epsilon"] == 1
     back = json.loads(absentia("calibrate", *flags, "--epsilon", "1", "--json").stdout)
-    assert back["base_epsilon"] == pytest.approx(1.48988012564475) and back["epsilon"] <= 1
+    assert back["base_epsilon"] == pytest.approx(1.48988012564475)
+    assert back["epsilon"] <= 1
 
 
 def test_calibration_prints_the_noise_that_needs_no_law() -> None:
     flags = ["--noise", "laplace", "--epsilon", "1", "--p-star", "0.72", "--reach", "0.5"]
     found = json.loads(absentia("calibrate", *flags, "--json").stdout)
     assert found["scale"] == ab.calibrate("laplace", LAW, epsilon="1").size
-    assert found["scale_without_missingness"] == pytest.approx(1, rel=1e-9) and found["epsilon"] <= 1
+    assert found["scale_without_missingness"] == pytest.approx(1, rel=1e-9)
+    assert found["epsilon"] <= 1
     assert "1.40x" in absentia("calibrate", *flags).stdout
 
 
@@ -110,7 +120,9 @@ def test_calibration_prints_the_noise_that_needs_no_law() -> None:
 )
 def test_bad_flags_exit_2_and_name_the_flag(flags: list[str], word: str) -> None:
     run = absentia("amplify", "--noise", "gaussian", *flags)
-    assert run.returncode == 2 and word in run.stderr and run.stdout == ""
+    assert run.returncode == 2
+    assert word in run.stderr
+    assert run.stdout == ""
     as_json = absentia("amplify", "--noise", "gaussian", *flags, "--json")
     assert word in json.loads(as_json.stderr)["error"]
 
@@ -119,5 +131,6 @@ def test_usage_errors_exit_2_and_help_lists_every_command() -> None:
     assert absentia("amplify").returncode == 2
     assert absentia("nonsense").returncode == 2
     helped = absentia("--help")
-    assert helped.returncode == 0 and all(len(line) <= 80 for line in helped.stdout.splitlines())
+    assert helped.returncode == 0
+    assert all(len(line) <= 80 for line in helped.stdout.splitlines())
     assert all(name in helped.stdout for name in ("amplify", "calibrate", "release", "ledger", "paper"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from fractions import Fraction as F
+from fractions import Fraction as F  # noqa: N817
 
 import numpy as np
 import pytest
@@ -23,7 +24,8 @@ def test_a_guarantee_is_neither_true_nor_a_summand() -> None:
         bool(g)
     with pytest.raises(ab.HazardRefused, match="121/100") as refusal:
         g + g
-    assert refusal.value.code == "H19" and refusal.value.exit_code == 4
+    assert refusal.value.code == "H19"
+    assert refusal.value.exit_code == 4
     with pytest.raises(ab.HazardRefused):
         sum([g, g])
 
@@ -83,7 +85,8 @@ def test_exact_sensitivity_lowers_the_base_only() -> None:
 
 def test_known_distance_only_uses_t1_and_t3() -> None:
     g = ab.amplify(ab.Laplace(1), p_star="0.5", sensitivity=1)
-    assert g.answer(delta=0).result == "T3" and g.epsilon(0) == 0.6201145069582776
+    assert g.answer(delta=0).result == "T3"
+    assert g.epsilon(0) == 0.6201145069582776
 
 
 @given(st.integers(1, 6), st.floats(0.1, 0.9), st.floats(0.5, 3))
@@ -174,7 +177,8 @@ def test_tradeoff_and_renyi_bracket_the_gaussian() -> None:
     g = ab.amplify(ab.Gaussian(1), ab.ReachLaw.point(0.5))  # N(1/2) against N(-1/2): mu = 1
     truth = norm.cdf(norm.ppf(1 - 0.05) - 1)
     assert truth - 2e-3 <= g.tradeoff("0.05") <= truth
-    assert g.renyi(3) == pytest.approx(1.5, rel=1e-12) and g.renyi(3) >= 1.5
+    assert g.renyi(3) == pytest.approx(1.5, rel=1e-12)
+    assert g.renyi(3) >= 1.5
     masked = ab.amplify(ab.Gaussian(1), ab.ReachLaw([0, 0.5], ["0.5", "0.5"]))
 
     def power(y: float) -> float:
@@ -189,4 +193,4 @@ def test_plot_and_notebook_table() -> None:
     assert len(g.plot().lines) == 3
     assert "without missingness" in g._repr_html_()
     curve = g.curve(np.linspace(0, 3, 7).tolist(), certified=True)
-    assert all(a[1] >= b[1] for a, b in zip(curve, curve[1:], strict=False))
+    assert all(a[1] >= b[1] for a, b in itertools.pairwise(curve))

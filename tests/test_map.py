@@ -10,8 +10,9 @@ import absentia
 SOURCE = Path(absentia.__file__).parent
 
 ORDER = [
-    "errors", "exact", "theory", "law", "query", "noise", "guarantee", "readings", "amplification", "calibration",
-    "composition", "missing", "planning", "table", "ledger", "release", "card", "auditing", "adapters", "cli",
+    "errors", "exact", "drawing", "theory", "law", "query", "noise", "guarantee", "readings", "amplification",
+    "calibration", "composition", "missing", "planning", "table", "ledger", "release", "card", "auditing",
+    "adapters", "cli",
 ]  # fmt: skip
 """A package may import from its own place in this list and from those before it."""
 
@@ -70,6 +71,7 @@ def test_importing_the_map_loads_no_engine() -> None:
     import subprocess
     import sys
 
-    code = "import sys, absentia; print([m for m in ('polars', 'scipy.stats', 'matplotlib', 'duckdb') if m in sys.modules])"
+    engines = ("polars", "scipy.stats", "matplotlib", "duckdb")
+    code = f"import sys, absentia; print([m for m in {engines} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

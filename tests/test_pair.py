@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from fractions import Fraction as F
+from fractions import Fraction as F  # noqa: N817
 
 import mpmath as mp
 import pytest
@@ -35,13 +35,12 @@ def exact_delta(noise: Noise, law: ab.ReachLaw, epsilon: F, up: bool = True, dow
     atoms = [(mp.mpf(x) / scale, mp.mpf(q.numerator) / q.denominator) for x, q in law.atoms]
     a = mp.exp(mp.mpf(epsilon.numerator) / epsilon.denominator)
     shift_p, shift_q = (1 if up else 0), (-1 if down else 0)
-    ratio = lambda t: (
-        sum(q * density(noise, t - shift_p * x) for x, q in atoms)
-        - a
-        * sum(  # noqa: E731
+
+    def ratio(t):
+        return sum(q * density(noise, t - shift_p * x) for x, q in atoms) - a * sum(
             q * density(noise, t - shift_q * x) for x, q in atoms
         )
-    )
+
     low, high = mp.mpf(-1), mp.mpf(1)
     while ratio(low) > 0 and low > -1e6:
         low *= 2
@@ -107,7 +106,8 @@ def test_pure_laplace_is_the_limit_of_the_pair(p: float, reach: float, scale: fl
     truth = mp.log((1 - mp.mpf(p) + mp.mpf(p) * mp.exp(x)) / (1 - mp.mpf(p) + mp.mpf(p) * mp.exp(-x)))
     pure = g.epsilon(0)
     assert truth <= pure <= truth * (1 + mp.mpf("1e-12"))
-    assert g.epsilon("1e-200") <= pure and g.delta(F(pure)) == 0
+    assert g.epsilon("1e-200") <= pure
+    assert g.delta(F(pure)) == 0
     assert g.answer(delta=0).result == "T3"
 
 
@@ -124,7 +124,8 @@ def test_pure_laplace_is_the_limit_of_the_pair(p: float, reach: float, scale: fl
 def test_extreme_input_gives_a_right_answer(law: ab.ReachLaw, noise: Noise, delta: str) -> None:
     g = ab.amplify(noise, law)
     epsilon = g.epsilon(delta)
-    assert math.isfinite(epsilon) and F(g.delta(F(epsilon))) <= F(delta)
+    assert math.isfinite(epsilon)
+    assert F(g.delta(F(epsilon))) <= F(delta)
     if epsilon > 0:
         lower = F(epsilon) * (1 - F(1, 10**8))
         assert exact_delta(noise, law, lower) > mp.mpf(delta)

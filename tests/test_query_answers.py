@@ -138,7 +138,8 @@ def test_isotonic_is_the_nearest_rising_sequence() -> None:
         lambda: mean(""), lambda: mean(3), lambda: count("a", share="-1"), lambda: histogram("a", bins="wide"),
         lambda: marginal([]), lambda: quantiles("a", at=["1.5"]), lambda: quantiles("a", at=[]), lambda: moments([]),
         lambda: pca(["a"], 2), lambda: regression("a", ["a"]), lambda: linear([[1, 2]], ["a"]),
-        lambda: linear([[0]], ["a"]), lambda: linear("1", ["a"]), lambda: marginal(["a"], bins={"b": [0, 1]}), lambda: mean("a", share=0.1),
+        lambda: linear([[0]], ["a"]), lambda: linear("1", ["a"]), lambda: marginal(["a"], bins={"b": [0, 1]}),
+        lambda: mean("a", share=0.1),
     ],
 )  # fmt: skip
 def test_bad_queries_are_refused(bad) -> None:  # type: ignore[no-untyped-def]

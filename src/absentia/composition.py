@@ -12,7 +12,7 @@ from flint import arb
 from absentia.amplification import KNOWN_DEPENDENT, amplify
 from absentia.calibration import calibrate
 from absentia.errors import BudgetRefused, InputError
-from absentia.exact import ball, exact, precision, probability, round_up
+from absentia.exact import ball, exact, precision, probability, round_up, shown
 from absentia.guarantee import Guarantee
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blackbox import BlackBoxAmplified
@@ -219,7 +219,8 @@ class Filter:
             loss = amplify(Laplace(1.0), ReachLaw([round_up(x) for x in after], self.mass)).epsilon(0)
             if Fraction(loss) > self.epsilon:
                 raise BudgetRefused(
-                    f"The query would bring the path-wise figure to epsilon {loss:.6g}; the budget is {self.epsilon}.",
+                    f"The query would bring the path-wise figure to epsilon {shown(loss)};"
+                    f" the budget is {self.epsilon}.",
                     "A pure filter stops before T3 of all queries so far exceeds the budget.",
                     "Add noise, or drop the query.",
                 )

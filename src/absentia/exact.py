@@ -17,7 +17,19 @@ from flint import arb, fmpq, fmpz
 
 from absentia.errors import InputError
 
-__all__ = ["above", "ball", "below", "exact", "number", "precision", "probability", "round_down", "round_up"]
+__all__ = [
+    "above",
+    "ball",
+    "below",
+    "exact",
+    "number",
+    "precision",
+    "probability",
+    "round_down",
+    "round_up",
+    "shown",
+    "shown_below",
+]
 
 
 def exact(value: object, field: str) -> Fraction:
@@ -92,6 +104,30 @@ def round_up(q: Fraction | int) -> float:
 def round_down(q: Fraction | int) -> float:
     """The largest double that is at most q."""
     return -round_up(-q)
+
+
+def shown(value: Fraction | float | None, digits: int = 6) -> str:
+    """The number for people at that many digits, rounded up: what is printed is still a bound. "none": no finite one.
+
+    >>> shown(1.5277058941977102), shown(Fraction(1, 10**6)), shown(float("inf"))
+    ('1.52771', '1e-06', 'none')
+    """
+    if value is None or (isinstance(value, float) and math.isinf(value)):
+        return "none"
+    text = f"{float(value):.{digits}g}"
+    if Fraction(text) < value:
+        digit = Decimal(1).scaleb(Decimal(f"{float(value):.{digits - 1}e}").adjusted() - digits + 1)
+        text = f"{float(Decimal(text) + digit):.{digits}g}"
+    return text
+
+
+def shown_below(value: Fraction | float, digits: int = 6) -> str:
+    """The same, rounded down: for what may still be spent.
+
+    >>> shown_below(1.5277058941977102)
+    '1.5277'
+    """
+    return shown(-Fraction(value), digits).removeprefix("-")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, precision, round_down
+from absentia.exact import above, ball, precision, round_down, shown
 from absentia.guarantee import Guarantee
 from absentia.theory.noise import tail
 from absentia.theory.pair import KnownMask
@@ -38,7 +38,8 @@ def tradeoff(guarantee: Guarantee, alpha: Fraction, certified: bool) -> float:
 def renyi(guarantee: Guarantee, order: Fraction) -> float:
     """A proved upper bound of D_order(P||Q) from the pair of T2, by an enclosure of its integral.
 
-    E_Q (P/Q)^a = integral P^a Q^{1-a}; outside [-T, T] the integrand is bounded with P <= phi(|y| - x), Q >= phi(|y| + x).
+    E_Q (P/Q)^a = integral P^a Q^{1-a}; outside [-T, T] the integrand is bounded with P <= phi(|y| - x) and
+    Q >= phi(|y| + x).
     """
     if order <= 1:
         raise InputError("order", order, "a number > 1")
@@ -104,7 +105,7 @@ def plot(guarantee: Guarantee, ax: Axes | None, largest: float | None) -> Axes:
 def as_html(guarantee: Guarantee) -> str:
     """The three figures at delta = 1e-6 as a small table."""
     rows = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(label)}</th><td>{g.epsilon('1e-6'):.6g}</td>"
+        f"<tr><th style='text-align:left'>{html.escape(label)}</th><td>{shown(g.epsilon('1e-6'))}</td>"
         f"<td>{html.escape(g.result)}</td></tr>"
         for label, g in (
             ("with the missingness law", guarantee),

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from absentia import amplification, calibration
-from absentia.cli.text import echo_json, load_spec, shown
+from absentia.cli.text import echo_json, load_spec
 from absentia.errors import InputError
-from absentia.exact import exact, number, probability
+from absentia.exact import exact, number, probability, shown, shown_below
 from absentia.guarantee import Guarantee, finite
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.noise import BlackBox, Gaussian, Laplace
@@ -215,4 +215,4 @@ def _calibrate_black_box(p_star: str, epsilon: str, delta: str, as_json: bool) -
         echo_json({**base, **figures})
         return
     click.echo(f"a black box may spend, on masked data, before masking is counted (T1; p* = {p_star}, rounded down)")
-    click.echo(f"  epsilon {float(box.epsilon):.12g}   delta {float(box.delta):.6g}")
+    click.echo(f"  epsilon {shown_below(box.epsilon, 12)}   delta {shown_below(box.delta)}")

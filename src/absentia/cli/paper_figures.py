@@ -12,34 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from absentia.drawing import GREY, INK, STYLE, svg
 from absentia.theory import blackbox, paper, relaxed
 from absentia.theory.noise import Gaussian, Laplace
 from absentia.theory.pair import KnownMask, dominating_pair
 
 __all__ = ["FIGURES", "draw"]
 
-INK, BLUE, ORANGE, GREEN, RED, GREY = "#222222", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#8A8A8A"
-STYLE = {
-    "svg.hashsalt": "absentia",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+LOOK = {
+    **STYLE,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.grid": True,
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.6,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
     "lines.linewidth": 1.6,
 }
-METADATA = {"Date": None, "Creator": "absentia"}
 
 
 def draw(out_dir: Path) -> list[Path]:
@@ -47,12 +36,12 @@ def draw(out_dir: Path) -> list[Path]:
     out_dir.mkdir(parents=True, exist_ok=True)
     written = []
     for name, (panels, paint) in FIGURES.items():
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context(LOOK):
             figure = Figure(figsize=(3.9 * panels if panels > 1 else 5.2, 3.4), layout="constrained")
             FigureCanvasSVG(figure)
             paint(figure.subplots(1, panels, squeeze=False)[0])
             path = out_dir / f"{name}.svg"
-            figure.savefig(path, format="svg", metadata=METADATA)
+            path.write_text(svg(figure), encoding="utf-8")
         written.append(path)
     return written
 

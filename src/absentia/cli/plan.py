@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from absentia.cli.text import echo_json, shown
+from absentia.cli.text import echo_json
 from absentia.errors import InputError
+from absentia.exact import shown
 from absentia.planning.explain import three
 from absentia.planning.plan import Plan
 from absentia.planning.whatif import Outcome

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import click
 
-from absentia.cli.text import echo_json, shown
+from absentia.cli.text import echo_json
 from absentia.errors import InputError
-from absentia.ledger.ledger import Ledger
+from absentia.exact import shown
+from absentia.ledger.ledger import Ledger, shortened
 from absentia.planning.plan import Plan
+from absentia.query.estimate import Row
 from absentia.release import BACKENDS, Release, prepared
 from absentia.release import release as run
 
@@ -102,13 +105,14 @@ def source_of(table: str) -> Any:
 
 
 def table_of(done: Release) -> str:
-    """The answers and the three figures, at most 80 columns where the names allow."""
-    names = [r.query + (f": {r.cell}" if r.cell else "") for r in done.rows]
-    width = min(max(map(len, names), default=0), 40)
-    lines = [f"{'':<{width}}{'estimate':>13}{'low':>13}{'high':>13}"]
-    for name, r in zip(names, done.rows, strict=True):
-        label = name if len(name) <= width else name[: width - 3] + "..."
-        lines.append(f"{label:<{width}}{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}")
+    """The answers, query by query, and the three figures: 80 columns."""
+    lines = [f"{'':<41}{'estimate':>13}{'low':>13}{'high':>13}"]
+    for query, found in groupby(done.rows, key=lambda r: r.query):
+        rows = list(found)
+        if [r.cell for r in rows] == [""]:
+            lines.append(_row(query, rows[0]))
+        else:
+            lines += [shortened(query, 80), *(_row("  " + r.cell, r) for r in rows)]
     g, delta = done.plan.guarantee, done.plan.budget.delta
     figures = [
         ("with missingness", g),
@@ -120,3 +124,7 @@ def table_of(done: Release) -> str:
     spent = done.book["spent"]["with_missingness"]
     lines.append(f"ledger: {shown(spent)} of {done.book['budget']['epsilon']} spent; receipt {done.receipt.head[:16]}")
     return "\n".join(lines)
+
+
+def _row(label: str, r: Row) -> str:
+    return f"{shortened(label, 40):<41}{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}"

@@ -1,12 +1,10 @@
-"""Numbers and JSON as the command line prints them: bounds are rounded up, JSON is full precision and sorted."""
+"""JSON as the command line reads and prints it: full precision, sorted."""
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tomllib
-from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +12,7 @@ import click
 
 from absentia.errors import InputError
 
-__all__ = ["echo_json", "load_spec", "shown"]
-
-
-def shown(value: float | None, digits: int = 6) -> str:
-    """The number at that many digits, rounded up: what is printed is still a bound.
-
-    >>> shown(1.5277058941977102)
-    '1.52771'
-    """
-    if value is None or math.isinf(value):
-        return "none"
-    if value == 0:
-        return "0"
-    exact = Decimal(value)
-    up = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING)
-    return f"{up:.{digits}g}"
+__all__ = ["echo_json", "load_spec"]
 
 
 def echo_json(value: Any) -> None:

@@ -184,7 +184,7 @@ class Account:
         first = self.charges[0] if self.charges else None
         if first is None or (first.batch is not None and first.batch.family == self.family):
             return self.aside
-        return Loss(*map(max, zip(self.aside, self._sum([first]), strict=True)))  # type: ignore[arg-type]
+        return Loss(*map(max, zip(self.aside, self._sum([first]), strict=True)))
 
     @cached_property
     def share(self) -> Fraction | None:

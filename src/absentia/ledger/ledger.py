@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from absentia.errors import BudgetRefused, HazardRefused, InputError
-from absentia.exact import exact, probability, round_down
+from absentia.exact import exact, probability, round_down, shown, shown_below
 from absentia.guarantee import finite
 from absentia.ledger.account import BINDINGS, NOTHING, READINGS, Account, Binding, Charge, Loss, rows_of
 from absentia.ledger.book import Book
@@ -50,7 +50,7 @@ class NoRoom(Exception):
 
 
 class Ledger:
-    """The book of one dataset: schema, law, relation, budget and unit fixed at opening; totals recomputed through T7."""
+    """The book of one dataset: schema, law, relation, budget, unit fixed at opening; totals recomputed through T7."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
@@ -107,7 +107,7 @@ class Ledger:
     def charge_black_box(
         self, *, epsilon: object, delta: object = "0", columns: Iterable[str], purpose: str, plan: str = ""
     ) -> Receipt:
-        """The same for a mechanism that is (epsilon, delta)-DP on masked data, whatever the masks of its two datasets."""
+        """The same for a mechanism that is (epsilon, delta)-DP on masked data, whatever the masks of the two tables."""
         e, d = exact(epsilon, "epsilon"), probability(exact(delta, "delta"), "delta")
         reads = frozenset([columns] if isinstance(columns, str) else columns)
         if e < 0:
@@ -130,7 +130,7 @@ class Ledger:
             raise refused(found.args[0]) from None
 
     def amend(self, missing: Process, purpose: str) -> Receipt:
-        """The receipt of a new missingness law, certified or corrected; refused when the charges would then be too much."""
+        """The receipt of a new missingness law, certified or corrected; refused when charges would then be too much."""
         if not missing.because.strip():
             raise HazardRefused(
                 "H13",
@@ -203,13 +203,14 @@ class Ledger:
         s = self.summary()
         lines = [
             f"ledger of dataset {s['dataset']}",
-            f"budget: epsilon {s['budget']['epsilon']}, delta {s['budget']['delta']} ({s['relation']});"
-            f" binding: {s['binding'].replace('_', ' ')}",
+            (
+                f"budget: epsilon {s['budget']['epsilon']}, delta {s['budget']['delta']} ({s['relation']});"
+                f" binding: {s['binding'].replace('_', ' ')}"
+            ),
             f"{'reading':<24}{'spent':>14}{'remaining':>14}",
         ]
         for k in READINGS:
-            spent = "none" if s["spent"][k] is None else f"{s['spent'][k]:.6g}"
-            lines.append(f"{k.replace('_', ' '):<24}{spent:>14}{s['remaining'][k]:>14.6g}")
+            lines.append(f"{k.replace('_', ' '):<24}{shown(s['spent'][k]):>14}{shown_below(s['remaining'][k]):>14}")
         lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
         for r in s["releases"]:
             lines.append(f"{r['sequence']:>3}  {r['time'][:19]:<20}{r['kind']:<8}{shortened(r['purpose'], 47)}")

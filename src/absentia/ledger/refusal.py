@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from absentia.errors import BudgetRefused
+from absentia.exact import shown, shown_below
 from absentia.ledger.account import Account
 
 __all__ = ["refused"]
@@ -20,15 +21,15 @@ def refused(after: Account) -> BudgetRefused:
     remaining = max(0.0, limit - spent)
     total, why = total_and_reason(after)
     return BudgetRefused(
-        f"Requested epsilon {requested:.6g} at delta {float(after.limit.delta):g}; spent {spent:.6g} of {limit:g},"
-        f" remaining {remaining:.6g}{short(requested - remaining)}; {total}.",
+        f"Requested epsilon {shown(requested)} at delta {float(after.limit.delta):g}; spent {shown(spent)} of"
+        f" {limit:g}, remaining {shown_below(remaining)}{short(requested - remaining)}; {total}.",
         why,
         what_fits(after),
     )
 
 
 def short(by: float) -> str:
-    return f", short by {by:.6g}" if by > 0 else ""
+    return f", short by {shown(by)}" if by > 0 else ""
 
 
 def total_and_reason(after: Account) -> tuple[str, str]:
@@ -42,13 +43,14 @@ def total_and_reason(after: Account) -> tuple[str, str]:
         e, d = after.others
         room = after.room_aside
         return (
-            f"Laplace releases and black boxes would add up to epsilon {float(e):.6g}, delta {float(d):g}, where epsilon"
-            f" {float(room.epsilon):.6g}, delta {float(room.delta):g} is set aside"
+            f"Laplace releases and black boxes would add up to epsilon {shown(e)}, delta {float(d):g}, where epsilon"
+            f" {shown_below(room.epsilon)}, delta {float(room.delta):g} is set aside"
         ), "What mechanisms beside the Gaussian ones may use is fixed before the first answer."
     beside = after.room_aside if after.family == "gaussian" else after.others
     figure = after.binding_epsilon(after.guarantee(None if after.alone else beside))
-    return f"the total would be epsilon {figure:.6g}", (
-        f"The total is recomputed from base losses (T7), {after.binding.replace('_', ' ')}; amplified figures never add."
+    return f"the total would be epsilon {shown(figure)}", (
+        f"The total is recomputed from base losses (T7), {after.binding.replace('_', ' ')};"
+        " amplified figures never add."
     )
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
+from absentia.exact import shown
 from absentia.law.blocks import Blocks
 from absentia.law.convolution import root_up
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import KINDS, ReachLaw
 from absentia.missing.atoms import Atoms, thinned
 from absentia.missing.domain import Records, domain_of, stored_domain
-from absentia.missing.text import names_of, plain, subset_of, written
+from absentia.missing.text import names_of, subset_of, written
 from absentia.query.reach import Reach, Term
 
 __all__ = ["Kind", "Observed", "Process", "from_dict", "provenance", "spelled", "stored"]
@@ -152,16 +153,16 @@ class Process(ABC):
         lines = [
             f"{self.name}, {self.kind}, {values}" + (f" ({said})" if said else ""),
             f"columns in scope: {len(chosen)}",
-            f"p* = P(row shows something) = {plain(law.p_exact)}",
+            f"p* = P(row shows something) = {shown(law.p_exact)}",
             f"k = most columns that a row shows = {law.max:.0f}",
-            f"mean number of columns shown = {plain(law.mean)}",
+            f"mean number of columns shown = {shown(law.mean)}",
             "shown   probability   or more",
         ]
         tail = Fraction(0)
         rows = []
         for level, mass in reversed(law.atoms):
             tail += mass
-            rows.append(f"{level:5.0f}   {plain(mass):>11}   {plain(tail):>7}")
+            rows.append(f"{level:5.0f}   {shown(mass):>11}   {shown(tail):>7}")
         return "\n".join(lines + rows[::-1])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from absentia.errors import InputError
 from absentia.exact import probability
 
-__all__ = ["field_of", "masses_of", "names_of", "plain", "subset_of", "written"]
+__all__ = ["field_of", "masses_of", "names_of", "subset_of", "written"]
 
 SLACK = Fraction(1, 10**9)
 _LONGEST = 25
@@ -29,17 +29,6 @@ def written(q: Fraction) -> str:
         decimal = Decimal(q.numerator) / Decimal(q.denominator)
     text = format(decimal.normalize(), "f")
     return text if Fraction(decimal) == q and len(text) <= _LONGEST else f"{q.numerator}/{q.denominator}"
-
-
-def plain(q: Fraction | float) -> str:
-    """Six significant digits for people, rounded up (percentages in `describe` never look smaller than they are)."""
-    value = float(q)
-    text = f"{value:.6g}"
-    return text if Fraction(text) >= Fraction(q) else f"{value + 10.0 ** (_exponent(value) - 5):.6g}"
-
-
-def _exponent(value: float) -> int:
-    return int(f"{value:e}".split("e")[1])
 
 
 def names_of(columns: object, field: str = "columns") -> tuple[str, ...]:

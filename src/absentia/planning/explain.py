@@ -7,10 +7,10 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from absentia.exact import shown
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
-from absentia.missing.text import plain
 from absentia.planning.blocks import kind_of
 from absentia.query.statistic import Bins, Statistic
 
@@ -81,14 +81,14 @@ def _reach(plan: Plan) -> Step:
     norm = "sum" if plan.reach.norm == 1 else "root of the sum of squares"
     text = f"A row that shows the columns O moves the batch by r(O), in units of the noise: the {norm} over the sums"
     text += " whose columns are all in O (T7: releases on one mask stack before anything is amplified). Weights round"
-    text += f" up. A row with nothing missing has reach {plain(plan.reach.full)}."
+    text += f" up. A row with nothing missing has reach {shown(plan.reach.full)}."
     return "Joint reach (T7)", text, []
 
 
 def _distances(plan: Plan) -> Step:
     d = plan.batch.distances
-    text = f"Two rows are at most {plain(d.largest)} apart whatever they show (twice the reach would be"
-    text += f" {plain(2 * d.reach.full)}), because counts cancel, squares have one sign, a row lies in one cell, and"
+    text = f"Two rows are at most {shown(d.largest)} apart whatever they show (twice the reach would be"
+    text += f" {shown(2 * d.reach.full)}), because counts cancel, squares have one sign, a row lies in one cell, and"
     text += " pair products of a set of columns are bounded together (Proofs 10, 11). This distance needs no law; it"
     text += " gives the figure without missingness. Rounded up."
     return "Distance between two rows (Proofs 10, 11)", text, []
@@ -104,7 +104,7 @@ def _law(plan: Plan) -> Step:
     if len(plan.blocks) > 12:
         listed.append(f"... and {len(plan.blocks) - 12} more blocks")
     total = s if isinstance(s, ReachLaw) else s.total(plan.noise.norm)
-    shares = f"P(R > 0) = {plain(total.p_exact)}, mean {plain(total.mean)}, max {plain(total.max)}"
+    shares = f"P(R > 0) = {shown(total.p_exact)}, mean {shown(total.mean)}, max {shown(total.max)}"
     listed.append(f"law of the total: {shares}")
     if isinstance(s, Blocks):
         listed.append(f"{len(s.blocks) or len(s.classes)} {'blocks' if s.blocks else 'latent classes'}")
@@ -124,8 +124,8 @@ def _figures(plan: Plan) -> Step:
     d, lines = plan.budget.delta, []
     for b in plan.guarantee.bounds:
         e = b.epsilon(d)
-        lines.append(f"{b.result:<6} epsilon {plain(e) if math.isfinite(e) else 'none'}")
-    text = f"Every result that applies is a proved curve; the smallest is valid. At delta {plain(d)}, rounded up:"
+        lines.append(f"{b.result:<6} epsilon {shown(e) if math.isfinite(e) else 'none'}")
+    text = f"Every result that applies is a proved curve; the smallest is valid. At delta {shown(d)}, rounded up:"
     return "Results", text, lines
 
 
@@ -134,7 +134,7 @@ def _meaning(plan: Plan) -> Step:
     listed = []
     for name, g in three(plan):
         figure = g.answer(delta=d)
-        listed.append(f"{name:<26} epsilon {plain(figure.epsilon):<10} {figure.result}")
+        listed.append(f"{name:<26} epsilon {shown(figure.epsilon):<10} {figure.result}")
     text = "The promise, always in three readings. The first assumes: "
     text += "; ".join(plan.guarantee.answer(delta=d).assumptions) + "."
     return "Promise", text, listed
@@ -148,10 +148,10 @@ def summary(plan: Plan) -> str:
     d = plan.budget.delta
     size = f"{len(plan.queries)} queries, {len(plan.scales)} statistics"
     lines = [f"plan {plan.identity[:16]}: {size}, {plan.noise_family} noise"]
-    lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {plain(d)}, proved and rounded up"]
+    lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {shown(d)}, proved and rounded up"]
     for name, g in three(plan):
         figure = g.answer(delta=d)
-        lines.append(f"  {name:<26}{plain(figure.epsilon):>12}   {figure.result}")
+        lines.append(f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}")
     lines.append(f"  noise without missingness / this noise  {plan.saving:.3f}")
     lines += ["", f"blocks: {len(plan.blocks)}, {kind_of(plan.structure)}"]
     for block in plan.blocks[:8]:
@@ -173,7 +173,7 @@ def as_html(plan: Plan) -> str:
     """The promise, the errors and the hazards as small tables; every name escaped."""
     d = plan.budget.delta
     rows = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{plain(g.epsilon(d))}</td></tr>"
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{shown(g.epsilon(d))}</td></tr>"
         for name, g in three(plan)
     )
     errors = "".join(
@@ -181,6 +181,6 @@ def as_html(plan: Plan) -> str:
         f"<td>{x.best:.3g}</td><td>{'' if x.worst == math.inf else f'{x.worst:.3g}'}</td></tr>"
         for x in list(plan.accuracy())[:60]
     )
-    title = html.escape(f"Plan {plan.identity[:16]}, budget {plan.budget}: epsilon at delta {plain(d)}")
+    title = html.escape(f"Plan {plan.identity[:16]}, budget {plan.budget}: epsilon at delta {shown(d)}")
     head = "<tr><th>query</th><th>cell</th><th>half-width, best</th><th>worst</th></tr>"
     return f"<table><caption>{title}</caption>{rows}</table><table>{head}{errors}</table>"

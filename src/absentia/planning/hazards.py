@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from absentia.exact import shown
 from absentia.missing.complete import Complete
-from absentia.missing.text import plain
 from absentia.query.custom import Own
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def hazards_of(plan: Plan) -> tuple[tuple[str, str], ...]:
 def _budget(plan: Plan) -> list[tuple[str, str]]:
     e, d, out = plan.budget.epsilon, plan.budget.delta, []
     if e > LARGE_EPSILON:
-        out.append(("H1", f"epsilon {plain(e)} promises little: one record may change odds by e^{plain(e)}."))
+        out.append(("H1", f"epsilon {shown(e)} promises little: one record may change odds by e^{shown(e)}."))
     if d and plan.n and d * plan.n >= 1:
-        out.append(("H1", f"delta {plain(d)} is at least 1/n: it allows a record of somebody to be published."))
+        out.append(("H1", f"delta {shown(d)} is at least 1/n: it allows a record of somebody to be published."))
     out.append(("H5", "Every release on this data belongs in one book; copies of the data share its budget."))
     return out
 

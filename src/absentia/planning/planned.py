@@ -16,6 +16,7 @@ import numpy as np
 from absentia.amplification import Structure
 from absentia.calibration import FAMILIES
 from absentia.errors import BudgetRefused
+from absentia.exact import shown
 from absentia.guarantee import Guarantee
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
@@ -223,8 +224,8 @@ class Plan:
         spent = self.guarantee.epsilon(self.budget.delta)
         if not Fraction(spent) <= self.budget.epsilon:
             raise BudgetRefused(
-                f"The noise of this plan gives epsilon {spent:.6g} at delta {float(self.budget.delta):g}; its budget is"
-                f" {self.budget}.",
+                f"The noise of this plan gives epsilon {shown(spent)} at delta {float(self.budget.delta):g};"
+                f" its budget is {self.budget}.",
                 "A plan's noise must keep its own budget.",
                 "Build the plan again with this version.",
             )

@@ -14,29 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from absentia.drawing import GREY, INK, STYLE, svg
 from absentia.table.profile import STAMP, Profile
 
 __all__ = ["FIGURES", "draw"]
 
-INK, MISSING, SHOWN, STRIPE, GREY, RED = "#222222", "#D55E00", "#DADFE3", "#F5F6F7", "#8A8A8A", "#B00020"
+MISSING, SHOWN, STRIPE, RED = "#D55E00", "#DADFE3", "#F5F6F7", "#B00020"
 BAR, LINK = "#0072B2", "#F3C3A0"
 MAX_COLUMNS, MAX_PATTERNS, WITH_NUMBERS = 60, 24, 12
-STYLE = {
-    "svg.hashsalt": "absentia",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "text.parse_math": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-}
-METADATA = {"Date": None, "Creator": "absentia"}
 
 
 def draw(profile: Profile, directory: Path) -> list[Path]:
@@ -44,12 +29,12 @@ def draw(profile: Profile, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     written = []
     for name, paint in FIGURES.items():
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context({**STYLE, "text.parse_math": False}):
             figure = paint(profile)
             if figure is None:
                 continue
             path = directory / f"{name}.svg"
-            figure.savefig(path, format="svg", metadata=METADATA)
+            path.write_text(svg(figure), encoding="utf-8")
         written.append(path)
     return written
 

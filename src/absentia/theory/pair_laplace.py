@@ -59,7 +59,7 @@ class LaplacePair(BallBound):
         return log_mgf(self.up, 1, self.scale) - log_mgf(self.low, -1, self.scale)
 
     def log_delta(self, epsilon: float) -> float:
-        u, loss, delta = self._knots
+        u, loss, _ = self._knots
         k = int(np.searchsorted(loss, epsilon, side="right")) - 1
         if k >= len(u) - 1:
             return -math.inf
