@@ -194,3 +194,23 @@ def test_plot_and_notebook_table() -> None:
     assert "without missingness" in g._repr_html_()
     curve = g.curve(np.linspace(0, 3, 7).tolist(), certified=True)
     assert all(a[1] >= b[1] for a, b in itertools.pairwise(curve))
+
+
+def test_a_reach_of_mass_zero_is_what_a_complete_row_could_do() -> None:
+    law = ab.ReachLaw(reach=[0, "0.5", 2], mass=["0.28", "0.72", 0])
+    assert (law.max, law.full_reach) == (0.5, 2.0)
+    full = ab.amplify(ab.Gaussian(1), law).without_missingness
+    assert full.delta(1) == ab.amplify(ab.Gaussian(1), ab.ReachLaw.point(2)).delta(1)
+
+
+def test_a_base_about_few_entries_promises_nothing_about_full_rows() -> None:
+    box = ab.BlackBox("1", "1e-6")
+    g = ab.amplify(box, p_star="0.5", dense_share="0.01")
+    assert g.without_missingness.epsilon("1e-3") == math.inf
+    assert g.without_missingness.delta(5) == 1
+    assert g.if_mask_known.epsilon("0.0100006") >= 1 > g.epsilon("0.0100006")
+    assert g.if_mask_known.delta(1) >= 0.01 + 0.49e-6
+    for other in ({"relation": "attribute"}, {"dependent_rows": 1}):
+        with pytest.raises(ab.InputError) as refusal:
+            ab.amplify(box, p_star="0.5", dense_share="0.01", **other)
+        assert refusal.value.field == "dense_share"

@@ -17,7 +17,7 @@ from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxR
 from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox, Noise
 from absentia.theory.pair import HIDDEN_MASK, KnownMask, Relation, Worst, dominating_pair
-from absentia.theory.relaxed import Relaxed
+from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
 
 __all__ = ["RELATIONS", "amplify", "base_at"]
 
@@ -170,9 +170,9 @@ def _black_box(
     base: Bound, p: Fraction, relation: str, rows: int, eta: object, dense: object, distance_known: bool
 ) -> Guarantee:
     if dense is not None:
-        bounds: tuple[Bound, ...] = (Relaxed(base, p, dense),)
-    elif rows:
-        bounds = (_dependent(base, rows, eta),)
+        return _relaxed(base, p, relation, rows, dense)
+    if rows:
+        bounds: tuple[Bound, ...] = (_dependent(base, rows, eta),)
     elif relation == "add_remove":
         bounds = (Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p))),)
     else:
@@ -183,6 +183,20 @@ def _black_box(
     plain = Guarantee((base,), relation, subject, caveats=(NO_MISSINGNESS,))
     caveats = (ATTRIBUTE,) if relation == "attribute" else ()
     return Guarantee(bounds, relation, subject, plain, plain, caveats=caveats)
+
+
+def _relaxed(base: Bound, p: Fraction, relation: str, rows: int, dense: object) -> Guarantee:
+    """T6; nothing is promised where every entry may be observed, because the base says nothing about dense rows."""
+    if relation == "attribute" or rows:
+        given = "attribute" if relation == "attribute" else f"{rows} dependent rows"
+        raise InputError(
+            "dense_share", given, "neighbours that differ in a whole row, and independent rows (T6)",
+            remedy="Leave dense_share out: T1 covers attributes, T8 dependent rows.",
+        )  # fmt: skip
+    subject = "black box on rows with few entries"
+    plain = Guarantee((NoPromise(),), relation, subject)
+    known = Guarantee((RelaxedKnown(base, p, dense),), relation, subject)
+    return Guarantee((Relaxed(base, p, dense),), relation, subject, plain, known)
 
 
 def _dependent(base: Bound, rows: int, eta: object) -> Bound:

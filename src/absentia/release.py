@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import io
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -40,8 +41,12 @@ __all__ = ["BACKENDS", "Release", "release"]
 
 BACKENDS = ("absentia", "opendp")
 VERSION = 1
+ROOM, ROOM_PER_CELL = 2**20, 2**10  # bytes that the files of a release may need
 FIELDS = ("query", "cell", "estimate", "se_noise", "se_sampling", "low", "high", "note")
 Noisy = Mapping[Statistic, np.ndarray]
+
+
+_STILL_HERE = "The answers are charged and drawn; do not ask again. Save this release somewhere else."
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +111,6 @@ class Release:
 
     def save(self, directory: str | os.PathLike[str]) -> list[Path]:
         """release.json, release.csv and the card, each complete or absent; the paths written."""
-        target = prepared(directory)
         texts: dict[str, Callable[[Path], Any]] = {
             "release.json": lambda p: p.write_text(self.to_json(), encoding="utf-8"),
             "release.csv": lambda p: p.write_text(self.to_csv(), encoding="utf-8"),
@@ -114,7 +118,13 @@ class Release:
         if importlib.util.find_spec("absentia.card.card") is not None:
             card = self.card()
             texts |= {f"card.{end}": card.save for end in ("html", "json", "yaml")}
-        return [_written(target, name, write) for name, write in texts.items()]
+        target = Path(directory)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            return [_written(target, name, write) for name, write in texts.items()]
+        except OSError as e:
+            allowed = f"a directory that can be written ({e.strerror})"
+            raise InputError("out", str(target), allowed, "E-WRITE", _STILL_HERE) from None
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -162,11 +172,10 @@ def release(
 def check_rows(plan: Plan, rows: int) -> None:
     """Refuses a table whose number of rows is not the public one (substitution: neighbours have equally many)."""
     schema = plan.schema
-    if plan.relation == "substitute" and plan.n is not None and schema.unit is None and schema.long is None:
-        if rows != plan.n:
-            raise InputError(
-                "n", plan.n, "the number of rows of the table", "E-ROWS", "Correct n in the schema, or leave it out."
-            )
+    counted = plan.relation == "substitute" and plan.n is not None and schema.unit is None and schema.long is None
+    if counted and rows != plan.n:
+        remedy = "Correct n in the schema, or leave it out."
+        raise InputError("n", plan.n, "the number of rows of the table", "E-ROWS", remedy)
 
 
 @dataclass(frozen=True)
@@ -204,19 +213,22 @@ def name_of(s: Statistic) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def prepared(directory: str | os.PathLike[str]) -> Path:
-    """The directory, there and writable; asked before the charge, so that answers are not lost for want of a place."""
+def prepared(directory: str | os.PathLike[str], plan: Plan) -> Path:
+    """The directory, writable and with room; asked before the charge, or answers could be lost for want of a place."""
     target = Path(directory)
+    cells = sum(math.prod(s.shape(plan.schema)) for s in plan.statistics)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=target):
-            pass
+        with tempfile.TemporaryFile(dir=target) as probe:
+            probe.write(bytes(ROOM + ROOM_PER_CELL * cells))
+            probe.flush()
+            os.fsync(probe.fileno())
     except OSError as e:
         raise HazardRefused(
             "H-OUTPUT",
             f"{target} cannot be written ({e.strerror}).",
             "Answers that cannot be written would waste their budget.",
-            "Name a directory that can be written; nothing was charged.",
+            "Name a directory that can be written and has room; nothing was charged.",
         ) from None
     return target
 

@@ -23,7 +23,6 @@ COMMANDS = {
     "ledger": ("ledger:ledger", "init, show, verify, export the budget book."),
     "certify": ("certify:certify", "A certified missingness law from the data, paid from the budget."),
     "card": ("card:card", "Verify a card without the data."),
-    "audit": ("audit:audit", "Attack a plan: measured lower bounds against its claims."),
     "paper": ("paper:paper", "The paper's results, recomputed."),
 }
 """Name of a command: where it lives below absentia.cli, and its line in the help."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from absentia.cli.text import echo_json
 from absentia.errors import InputError
-from absentia.exact import shown
 from absentia.planning.explain import three
 from absentia.planning.plan import Plan
 from absentia.planning.whatif import Outcome
@@ -34,7 +32,7 @@ def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool,
     found = Plan.load(file)
     outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
     if emit_python:
-        click.echo(script(file, asked))
+        click.echo(script(file, asked, derivation))
     elif as_json:
         echo_json(as_dict(found, outcomes))
     elif derivation:
@@ -58,8 +56,7 @@ def _outcomes(found: Plan, text: str) -> tuple[Outcome, ...]:
 def table(outcomes: list[Outcome]) -> str:
     """What-if as lines of 80 columns."""
     lines = [f"{'what if':<44}{'epsilon':>12}  {'result':<8}{'noise needed':>12}"]
-    lines += [f"  {o.assumption[:41]:<42}{shown(o.epsilon):>12}  {o.result[:7]:<8}{o.noise:>11.3f}x" for o in outcomes]
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(str, outcomes)])
 
 
 def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -79,10 +76,12 @@ def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-def script(file: str, asked: tuple[str, ...]) -> str:
-    """The Python that does the same."""
-    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({json.dumps(str(Path(file)))})", "print(plan)"]
+def script(file: str, asked: tuple[str, ...], derivation: bool) -> str:
+    """The Python that prints the same."""
+    shows = "plan.explain()" if derivation else "plan"
+    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({json.dumps(file)})", f"print({shows})"]
     for text in asked:
         name, _, value = text.partition("=")
-        lines.append(f"print(plan.what_if({name}={'True' if not value else json.dumps(value)}))")
-    return "\n".join([*lines, "print(plan.explain())"])
+        given = f"{name}={'True' if not value else json.dumps(value)}"
+        lines += [f"for outcome in plan.what_if({given})[1:]:", "    print(outcome)"]
+    return "\n".join(lines)

@@ -21,15 +21,15 @@ from absentia.release import release as run
 
 __all__ = ["release"]
 
-SCRIPT = '''"""The release of {plan}, as `absentia release` runs it."""
+SCRIPT = '''"""What `absentia release` runs."""
 
 import absentia as ab
 
-plan = ab.Plan.load({plan!r})
-with ab.Ledger.open({ledger!r}) as book:
-    release = plan.release({table!r}, book, purpose={purpose!r}, backend={backend!r})
+plan = ab.Plan.load({0!r})
+with ab.Ledger.open({1!r}) as book:
+    release = plan.release({2!r}, book, purpose={3!r}, backend={4!r})
 print(release.to_polars())
-{save}'''
+{5}'''
 
 
 @click.command()
@@ -61,21 +61,17 @@ def release(
     absentia release plan.toml people.parquet --ledger study.ledger -o out/
     """
     words = purpose if purpose is not None else f"release of {Path(plan).name}"
-    if backend not in BACKENDS:
-        raise InputError("--noise-backend", backend, " or ".join(BACKENDS))
+    usable(table, out, backend, emit_python, quiet, as_json)
     if emit_python:
         save = f"release.save({out!r})\n" if out else ""
-        click.echo(
-            SCRIPT.format(plan=plan, ledger=ledger_file, table=table, purpose=words, backend=backend, save=save),
-            nl=False,
-        )
+        click.echo(SCRIPT.format(plan, ledger_file, table, words, backend, save), nl=False)
         return
     say = progress(quiet or as_json)
     say("computing the plan")
     planned = Plan.load(plan)
-    if out is not None:
-        prepared(out)
     with Ledger.open(ledger_file) as book:
+        if out is not None:
+            prepared(out, planned)
         done = run(planned, source_of(table), book, words, backend=backend, progress=say)
     if as_json:
         echo_json(done.to_dict())
@@ -83,9 +79,32 @@ def release(
         click.echo(table_of(done))
     if out is not None:
         say("writing the answers and the card")
-        for path in done.save(out):
+        for path in saved(done, out, shown_already=as_json):
             if not quiet and not as_json:
                 click.echo(f"written: {path}", err=True)
+
+
+def usable(table: str, out: str | None, backend: str, emit_python: bool, quiet: bool, as_json: bool) -> None:
+    """Nothing, or an InputError: options that would lose answers that were paid for are refused beforehand."""
+    if backend not in BACKENDS:
+        raise InputError("--noise-backend", backend, " or ".join(BACKENDS))
+    if emit_python and table == "-":
+        raise InputError("TABLE", table, "a file: the script cannot read this command's standard input")
+    if quiet and out is None and not as_json:
+        raise InputError("--quiet", True, "together with --out or --json, or the answers would be lost")
+    if out is not None and (Path(out) / "release.json").exists():
+        remedy = "Name another directory: released answers are paid for, and are not written over."
+        raise InputError("--out", out, "a directory that holds no release yet", "E-EXISTS", remedy)
+
+
+def saved(done: Release, out: str, shown_already: bool) -> list[Path]:
+    """The paths written; when the disk fails after the draw, the whole release goes to stdout instead of being lost."""
+    try:
+        return done.save(out)
+    except InputError:
+        if not shown_already:
+            echo_json(done.to_dict())
+        raise
 
 
 def progress(silent: bool) -> Callable[[str], None]:

@@ -52,11 +52,12 @@ class ReachLaw:
         by: str = "",
         kind: str = "declared",
     ) -> None:
-        atoms = _normalised(_merged(list(reach), list(mass)))
-        top = atoms[-1][0]
+        merged = _merged(list(reach), list(mass))
+        top = max(merged)  # a reach of mass 0 says what a complete row could do
+        atoms = _normalised({x: q for x, q in merged.items() if q > 0})
         full = top if full_reach is None else _reach(full_reach, "full_reach")
         if full < top:
-            raise InputError("full_reach", full_reach, f"at least the largest reach of the law, {top}")
+            raise InputError("full_reach", full_reach, f"at least the largest reach stated, {top}")
         if kind not in KINDS:
             raise InputError("kind", kind, f"one of {', '.join(KINDS)}")
         for name, value in (
@@ -269,7 +270,7 @@ def _merged(reach: Sequence[object], mass: Sequence[object]) -> dict[float, Frac
         if m < 0:
             raise InputError(f"mass[{k}]", q, "a number >= 0")
         atoms[at] = atoms.get(at, Fraction(0)) + m
-    return {x: atoms[x] for x in sorted(atoms) if atoms[x] > 0}
+    return {x: atoms[x] for x in sorted(atoms)}
 
 
 def _normalised(atoms: dict[float, Fraction]) -> list[tuple[float, float]]:

@@ -30,6 +30,12 @@ __all__ = ["Book", "ClockWarning", "Guard"]
 Guard = Callable[[tuple[Row, ...], dict[str, Any]], None]  # raises to refuse; must neither append nor fork
 
 
+_OPEN_ONE = (
+    "A dataset has one ledger: look for it first. Where there is none yet, open it: absentia ledger init LEDGER PLAN"
+    " (in Python: Ledger.create)."
+)
+
+
 class ClockWarning(UserWarning):
     """The clock stands before the last row's time; rows are ordered by sequence, so nothing else changes."""
 
@@ -74,7 +80,7 @@ class Book:
         """The book in an existing file, its whole chain checked."""
         target = Path(path).resolve()
         if not target.is_file():
-            raise InputError("ledger", str(path), "a ledger that exists; `create` makes one")
+            raise InputError("ledger", str(path), "a ledger that exists", "E-LEDGER", _OPEN_ONE)
         place.check_directory(target)
         return cls(target)
 

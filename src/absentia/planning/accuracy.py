@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from absentia.errors import BudgetRefused, InputError
@@ -66,11 +67,18 @@ class Accuracy:
     def __str__(self) -> str:
         title = f"expected half-width at {self.confidence:.0%}, noise only"
         title += "; ratios to be divided by n, which is not public" if self.per_row else ""
-        return "\n".join([title, *(_line(line) for line in self.lines)])
+        found = [(query, list(lines)) for query, lines in groupby(self.lines, key=lambda line: line.query)]
+        return "\n".join([title, *(text for query, lines in found for text in _block(query, lines))])
 
 
-def _line(line: HalfWidth) -> str:
-    name = line.query if line.cell == "each" else f"{line.query}, {line.cell}"
+def _block(query: str, lines: Sequence[HalfWidth]) -> list[str]:
+    """One line for a query whose answers are alike, else its name and a line for each answer."""
+    if [line.cell for line in lines] == ["each"]:
+        return [_line(query, lines[0])]
+    return ["  " + _cut(query, 78), *(_line("  " + line.cell, line) for line in lines)]
+
+
+def _line(name: str, line: HalfWidth) -> str:
     if line.best == math.inf:
         width = "nothing is expected to be observed"
     elif line.exact:
@@ -79,8 +87,11 @@ def _line(line: HalfWidth) -> str:
         width = f"{line.best:.3g} or more"
     else:
         width = f"{line.best:.3g} to {line.worst:.3g}"
-    name = name if len(name) <= 44 else name[:41] + "..."
-    return f"  {name:<45}{width:<20} {line.unit[:12]}"
+    return f"  {_cut(name, 44):<45}{width:<18} {line.unit[:14]}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def accuracy_of(plan: Plan, confidence: object = None) -> Accuracy:

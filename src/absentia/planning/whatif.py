@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from absentia import missing as processes
 from absentia.errors import InputError
-from absentia.exact import number, probability
+from absentia.exact import number, probability, shown
 from absentia.missing.process import Process
 from absentia.missing.text import written
 
@@ -33,6 +33,10 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         return {k: (None if v == math.inf else v) for k, v in asdict(self).items()}
+
+    def __str__(self) -> str:
+        """One line of 80 columns."""
+        return f"  {self.assumption[:41]:<42}{shown(self.epsilon):>12}  {self.result[:7]:<8}{self.noise:>11.3f}x"
 
 
 def what_if(plan: Plan, gamma: object, p_star: object, eta: object, without: bool) -> tuple[Outcome, ...]:

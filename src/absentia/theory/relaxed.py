@@ -20,7 +20,7 @@ from absentia.theory.channel import base_epsilon, largest, nonnegative, radius_b
 from absentia.theory.noise import BlackBox
 from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT
 
-__all__ = ["Relaxed", "RelaxedLaplace", "kappa", "relaxed", "relaxed_laplace"]
+__all__ = ["NoPromise", "Relaxed", "RelaxedKnown", "RelaxedLaplace", "kappa", "relaxed", "relaxed_laplace"]
 
 
 def kappa(p_bar: Fraction, r_bar: Fraction) -> Fraction:
@@ -105,6 +105,33 @@ class Relaxed(Bound):
             return math.inf
         e = self.base.epsilon((d - self.r) / (self.p - self.r), certified=certified)
         return math.inf if math.isinf(e) else amplified(number(e, "epsilon"), 0, self.kappa).epsilon
+
+
+class RelaxedKnown(Relaxed):
+    """The same against somebody who knows the mask: delta'(e') = r + (p - r) delta(e'). Rounded up.
+
+    Assumptions: as `Relaxed`, and masks that do not depend on the values.
+    """
+
+    def __init__(self, base: BlackBox | Bound, p_bar: object, r_bar: object) -> None:
+        super().__init__(base, p_bar, r_bar)
+        self.kappa = Fraction(1)
+        self.result = "T5"
+        _, _, sparse, masses = self.assumptions
+        self.assumptions = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)", sparse, masses)
+
+
+class NoPromise(Bound):
+    """Nothing: what a base that is stated for rows with at most k observed entries says about denser ones."""
+
+    result = "none"
+    assumptions = ("the base guarantee is stated for rows with at most k observed entries only",)
+
+    def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
+        return 1.0
+
+    def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
+        return 0.0 if delta == 1 else math.inf
 
 
 class RelaxedLaplace(Bound):
