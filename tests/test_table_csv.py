@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from absentia.cli.app import cli
@@ -65,6 +65,7 @@ def test_what_is_written_is_read(rows: list[tuple[str, str, str]], quoting: int)
 
 
 @settings(max_examples=300)
+@example(b'\x00\x00""\n\r,\n')
 @given(st.binary(max_size=200) | st.text(st.sampled_from('1,"\n\r\x00é'), max_size=60).map(str.encode))
 def test_no_bytes_raise_and_blocks_do_not_matter(data: bytes) -> None:
     whole, pieces = rows_of(b"a,b\n" + data), rows_of(b"a,b\n" + data, 7)
