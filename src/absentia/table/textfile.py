@@ -140,10 +140,13 @@ def _records(data: bytes, last: bool) -> tuple[list[list[str]], bytes]:
 
 
 def _cells(record: str) -> list[str]:
-    try:
-        return next(csv.reader([line + "\n" for line in record.rstrip("\r").split("\n")]), [])
+    text = record.rstrip("\r")
+    spare = next(c for c in map(chr, range(0xE000, 0x110000)) if c not in text) if "\r" in text else "\r"
+    try:  # the reader would end a record at a lone carriage return, which is an ordinary character here
+        cells = next(csv.reader([line + "\n" for line in text.replace("\r", spare).split("\n")]), [])
     except csv.Error:
         return _plain_cells(record)
+    return [cell.replace(spare, "\r") for cell in cells]
 
 
 def _plain_cells(record: str) -> list[str]:
