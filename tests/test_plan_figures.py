@@ -78,6 +78,15 @@ def test_without_missingness_is_the_plain_noise() -> None:
         assert list(p.scales.values()) == [pytest.approx(wanted, rel=1e-9)]
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_without_missingness_is_true_of_tables_with_holes(noise: str) -> None:
+    """A count moves with the mask alone: with `without` it is protected as if any entry might be missing."""
+    queries = [count("x0"), total("x0", share="1/100"), moments(["x0", "x1", "x2"])]
+    g = plan(SCHEMA, queries, missing.without(SCHEMA), budget=ONE, noise=noise).guarantee
+    figures = {x.epsilon("1e-6") for x in (g, g.without_missingness, g.if_mask_known)}
+    assert len(figures) == 1, figures
+
+
 def test_laplace_sum_by_hand() -> None:
     """T3 for a sum seen with probability 1/2: (1 + e^{1/b})/(1 + e^{-1/b}) = e^{1/b}, so b = 1/epsilon, half of 2."""
     half = missing.independent(SCHEMA, {"x0": "1/2"}, because="coin")

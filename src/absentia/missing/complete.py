@@ -21,7 +21,10 @@ __all__ = ["Complete", "without"]
 @stored
 @dataclass(frozen=True, kw_only=True)
 class Complete(Process):
-    """Nothing is ever missing; without columns it speaks about any."""
+    """Nothing is assumed to be missing; without columns it speaks about any.
+
+    A plan with it holds for tables with holes too: it never uses that two rows show the same columns (no T5).
+    """
 
     name: ClassVar[str] = "without"
     parameters: ClassVar[tuple[str, ...]] = ()

@@ -18,6 +18,7 @@ from absentia.exact import round_up
 from absentia.guarantee import Guarantee
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
+from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.query.distance import Distances
 from absentia.query.reach import Reach
@@ -85,6 +86,9 @@ class Batch:
         if Fraction(self.distances.largest) < 2 * Fraction(self.reach.full):
             extra.append(replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,)))
         halves = self.distances.same_mask
+        if isinstance(missing, Complete):  # not using the missingness: what holds for a table with holes too
+            worst = replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,))
+            return extra, Guarantee((worst,), "substitute", f"{type(self.noise).__name__}(1)")
         if not halves.terms:
             return extra, None
         law = missing.law(halves)
@@ -128,7 +132,7 @@ class Batch:
         """The least factor on every noise scale that keeps (epsilon, delta); each result is tried, the best is kept."""
         promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "relation": relation}
         worst = self._worst(relation, 0 if without_missingness else dependent_rows)
-        if without_missingness or dependent_rows:
+        if without_missingness or dependent_rows or isinstance(missing, Complete):
             return calibrate(self.family, worst, **promise).size
         found = [calibrate(self.family, self.structure(missing), **promise).size]
         if relation == "substitute":
