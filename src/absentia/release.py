@@ -22,28 +22,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from absentia.backends import BACKENDS, Backend, Noisy, backend_of
 from absentia.errors import HazardRefused, InputError
+from absentia.guarantee import Guarantee
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger
 from absentia.noise.bits import require_entropy
-from absentia.noise.sampling import draw, grid_for
 from absentia.planning.plan import Plan
 from absentia.query.estimate import Row
 from absentia.query.statistic import Statistic
-from absentia.table.aggregate import Aggregates, aggregate
+from absentia.table.aggregate import aggregate
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["BACKENDS", "Release", "release"]
 
-BACKENDS = ("absentia", "opendp")
 VERSION = 1
 ROOM, ROOM_PER_CELL = 2**20, 2**10  # bytes that the files of a release may need
 FIELDS = ("query", "cell", "estimate", "se_noise", "se_sampling", "low", "high", "note")
-Noisy = Mapping[Statistic, np.ndarray]
 
 
 _STILL_HERE = "The answers are charged and drawn; do not ask again. Save this release somewhere else."
@@ -54,12 +51,19 @@ class Release:
     """Noisy answers with their errors, the guarantee they were drawn under, and the receipt of their charge."""
 
     plan: Plan
+    """With the noise that was drawn"""
     rows: tuple[Row, ...]
     noisy: Noisy
     receipt: Receipt
     purpose: str
     book: Mapping[str, Any]
+    drawn: Backend
     backend: str = "absentia"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What these answers promise: the plan's own guarantee, or that of the backend's noise."""
+        return self.drawn.guarantee
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a card shows, JSON-ready; nothing in it is private."""
@@ -71,20 +75,26 @@ class Release:
             "purpose": self.purpose,
             "plan": plan.to_dict(),
             "plan_identity": plan.identity,
-            "guarantee": plan.guarantee.to_dict(delta),
-            "noise": {"family": plan.noise_family, "backend": self.backend, "statistics": self._statistics()},
+            "guarantee": self.guarantee.to_dict(delta),
+            "noise": self._noise(),
             "own_queries": [{"query": name, "noise_scale": s} for name, s in plan.own_scales.items()],
             "rows": [row.to_dict() for row in self.rows],
             "ledger": dict(self.book),
             "receipt": self.receipt.to_dict(),
         }
 
-    def _statistics(self) -> list[dict[str, Any]]:
-        """The noisy sums themselves, in units of z: what every row was computed from."""
-        return [
-            {"name": name_of(s), "scale": scale, "grid": grid_for(scale), "values": self.noisy[s].ravel().tolist()}
+    def _noise(self) -> dict[str, Any]:
+        """The noise drawn, and the noisy sums themselves in units of z: what every row was computed from."""
+        statistics = [
+            {"name": name_of(s), "scale": scale, "grid": self.drawn.grid(s), "values": self.noisy[s].ravel().tolist()}
             for s, scale in self.plan.scales.items()
         ]
+        return {
+            "family": self.plan.noise_family,
+            "backend": self.backend,
+            "times_planned": self.drawn.ratio,
+            "statistics": statistics,
+        }
 
     def to_polars(self) -> pl.DataFrame:
         """The answers, one row a number."""
@@ -157,7 +167,7 @@ def release(
     if not isinstance(purpose, str) or not purpose.strip():
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
     plan.check()
-    how = _backend(plan, backend)
+    how = backend_of(plan, backend)
     say("reading the table")
     sums = aggregate(source, plan.schema, plan.statistics)
     check_rows(plan, sums.rows)
@@ -166,7 +176,7 @@ def release(
     receipt = how.charge(book, purpose)
     say("drawing noise")
     noisy = how.draw(sums)
-    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.summary(), backend)
+    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.summary(), how, backend)
 
 
 def check_rows(plan: Plan, rows: int) -> None:
@@ -176,31 +186,6 @@ def check_rows(plan: Plan, rows: int) -> None:
     if counted and rows != plan.n:
         remedy = "Correct n in the schema, or leave it out."
         raise InputError("n", plan.n, "the number of rows of the table", "E-ROWS", remedy)
-
-
-@dataclass(frozen=True)
-class Own:
-    """The mechanism that the theorems are about: continuous noise, rounded to a public grid."""
-
-    plan: Plan
-
-    def charge(self, book: Ledger, purpose: str) -> Receipt:
-        return book.charge(self.plan, purpose)
-
-    def draw(self, sums: Aggregates) -> Noisy:
-        make = type(self.plan.noise)
-        return {
-            s: draw(make(scale), sums.values[s], grid_for(scale), unit=sums.units[s]) * grid_for(scale)
-            for s, scale in self.plan.scales.items()
-        }
-
-
-def _backend(plan: Plan, backend: str) -> Any:
-    if backend == "absentia":
-        return Own(plan)
-    from absentia.planning.opendp import OpenDP
-
-    return OpenDP.of(plan)
 
 
 def name_of(s: Statistic) -> str:
@@ -214,12 +199,12 @@ def name_of(s: Statistic) -> str:
 
 
 def prepared(directory: str | os.PathLike[str], plan: Plan) -> Path:
-    """The directory, writable and with room; asked before the charge, or answers could be lost for want of a place."""
+    """The directory, which can be written and has room; asked before the charge, and made when there are answers."""
     target = Path(directory)
     cells = sum(math.prod(s.shape(plan.schema)) for s in plan.statistics)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=target) as probe:
+        standing = next(p for p in (target, *target.absolute().parents) if p.exists())
+        with tempfile.TemporaryFile(dir=standing) as probe:  # a refusal must not leave an empty directory behind
             probe.write(bytes(ROOM + ROOM_PER_CELL * cells))
             probe.flush()
             os.fsync(probe.fileno())

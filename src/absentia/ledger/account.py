@@ -21,10 +21,9 @@ from absentia.guarantee import Guarantee
 from absentia.law.convolution import root_up
 from absentia.ledger.beside import BesidePure, Stated
 from absentia.missing import from_dict as process_from
-from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
-from absentia.query.reach import Reach, Term
+from absentia.planning.observed import chance_of_any
 from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, amplified
 from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox
@@ -193,10 +192,7 @@ class Account:
 
     def shown(self, columns: frozenset[str] | None = None) -> Fraction:
         """The largest probability that a row shows any of the columns (default: any that the law speaks about)."""
-        chosen = columns or frozenset(self.missing.columns)
-        if not chosen or isinstance(self.missing, Complete):
-            return Fraction(1)
-        return self.missing.law(Reach(1, [Term(chosen, 1, any=True)])).p_exact
+        return chance_of_any(self.missing, columns or frozenset(self.missing.columns))
 
     # -- figures -----------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ from absentia.theory.noise import BlackBox, Gaussian, Laplace
 
 __all__ = ["OpenDPNoise"]
 
+MOST = 1e9
+
 
 @dataclass(frozen=True)
 class OpenDPNoise:
@@ -39,21 +41,25 @@ class OpenDPNoise:
         noisy = self._measurement(points.size)(points.reshape(-1).tolist())
         return np.array(noisy, dtype=np.int64).reshape(points.shape)
 
-    def loss(self, distance: object, entries: int) -> float:
-        """epsilon (Laplace) or rho of zCDP (Gaussian) by OpenDP's map, for vectors at most `distance` apart."""
-        return float(self._measurement(entries).map(self._steps(distance, entries)))
+    def loss(self, distance: object, entries: int, *, moved: int | None = None) -> float:
+        """epsilon (Laplace) or rho of zCDP (Gaussian) by OpenDP's map, for vectors at most `distance` apart.
 
-    def black_box(self, distance: object, entries: int) -> BlackBox:
+        `moved`: how many entries can differ at all (default: every one); equal entries round alike.
+        """
+        return float(self._measurement(entries).map(self._steps(distance, entries if moved is None else moved)))
+
+    def black_box(self, distance: object, entries: int, *, moved: int | None = None) -> BlackBox:
         """What `amplify` takes: the guarantee of this noise for masked datasets at most `distance` apart."""
         if isinstance(self.noise, Laplace):
-            return BlackBox(epsilon=self.loss(distance, entries))
-        profile = _opendp().c.make_zCDP_to_approxDP(self._measurement(entries)).map(self._steps(distance, entries))
-        return BlackBox(profile=lambda epsilon: float(profile.delta(epsilon)))
+            return BlackBox(epsilon=self.loss(distance, entries, moved=moved))
+        steps = self._steps(distance, entries if moved is None else moved)
+        profile = _opendp().c.make_zCDP_to_approxDP(self._measurement(entries)).map(steps)
+        return BlackBox(profile=lambda epsilon: _delta(profile, epsilon))
 
-    def _steps(self, distance: object, entries: int) -> float:
-        """The distance in grid steps after rounding, which moves every entry of both vectors by at most half a step."""
+    def _steps(self, distance: object, moved: int) -> float:
+        """The distance in grid steps after rounding, which takes a moved entry of each vector half a step at most."""
         steps = number(distance, "distance") / Fraction(self.grid)
-        rounding = Fraction(entries if self.noise.norm == 1 else math.isqrt(entries - 1) + 1)
+        rounding = Fraction(moved if self.noise.norm == 1 else math.isqrt(moved - 1) + 1)
         return round_up(steps + rounding)
 
     def _measurement(self, entries: int) -> Any:
@@ -62,6 +68,16 @@ class OpenDPNoise:
         metric = dp.l1_distance(T="f64") if self.noise.norm == 1 else dp.l2_distance(T="f64")
         make = dp.m.make_laplace if self.noise.norm == 1 else dp.m.make_gaussian
         return make(domain, metric, scale=float(Fraction(self.noise.size) / Fraction(self.grid)))
+
+
+def _delta(profile: Any, epsilon: float) -> float:
+    """A bound of delta(epsilon) where OpenDP's arithmetic overflows too: delta at a smaller epsilon, or 1."""
+    from opendp.mod import OpenDPException
+
+    try:
+        return float(profile.delta(min(epsilon, MOST)))
+    except OpenDPException:
+        return 1.0
 
 
 def _opendp() -> Any:

@@ -13,7 +13,7 @@ from absentia.missing.process import Process
 from absentia.missing.sampled import Sampled
 from absentia.query.reach import Reach, Term
 
-__all__ = ["chance_of", "exactly_known", "seen_by"]
+__all__ = ["chance_of", "chance_of_any", "exactly_known", "seen_by"]
 
 
 def exactly_known(missing: Process) -> bool:
@@ -27,6 +27,13 @@ def chance_of(missing: Process, columns: frozenset[str]) -> tuple[Fraction, Frac
     """(least, most) probability that a row shows all of these columns."""
     most = missing.law(Reach(1, (Term(columns, 1.0),))).p_exact
     return (most if exactly_known(missing) else Fraction(0)), most
+
+
+def chance_of_any(missing: Process, columns: frozenset[str]) -> Fraction:
+    """The largest probability that a row shows any of these columns: the p of T1; 1 where nothing is known."""
+    if not columns or isinstance(missing, Complete):
+        return Fraction(1)
+    return missing.law(Reach(1, (Term(columns, 1.0, any=True),))).p_exact
 
 
 def seen_by(missing: Process, n: int | None) -> Callable[[frozenset[str]], tuple[float, float]]:
