@@ -10,8 +10,8 @@ import absentia
 SOURCE = Path(absentia.__file__).parent
 
 ORDER = [
-    "errors", "exact", "drawing", "theory", "law", "query", "noise", "guarantee", "readings", "amplification",
-    "calibration", "composition", "missing", "planning", "table", "ledger", "release", "card", "auditing",
+    "plain", "errors", "exact", "drawing", "theory", "law", "query", "noise", "guarantee", "readings", "amplification",
+    "calibration", "composition", "missing", "planning", "table", "ledger", "backends", "release", "card", "auditing",
     "adapters", "cli",
 ]  # fmt: skip
 """A package may import from its own place in this list and from those before it."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from absentia.plain import visible
+
 __all__ = ["AbsentiaError", "AuditContradiction", "BudgetRefused", "HazardRefused", "InputError", "LedgerDamaged"]
 
 
@@ -16,8 +18,8 @@ class AbsentiaError(Exception):
     exit_code = 1
 
     def __init__(self, code: str, what: str, rule: str = "", remedy: str = "") -> None:
-        self.code, self.what, self.rule, self.remedy = code, what, rule, remedy
-        super().__init__(" ".join(part for part in (f"[{code}] {what}", rule, remedy) if part))
+        self.code, self.what, self.rule, self.remedy = code, visible(what), visible(rule), visible(remedy)
+        super().__init__(" ".join(part for part in (f"[{code}] {self.what}", self.rule, self.remedy) if part))
 
     def to_dict(self) -> dict[str, str]:
         return {"code": self.code, "error": self.what, "rule": self.rule, "remedy": self.remedy}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from absentia import amplification, calibration
-from absentia.cli.text import echo_json, load_spec
+from absentia.cli.text import echo, echo_json, load_spec, wrapped
 from absentia.errors import InputError
 from absentia.exact import exact, number, probability, shown, shown_below
 from absentia.guarantee import Guarantee, finite
@@ -145,17 +145,17 @@ def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
     """The three figures as a small table, 80 columns, rounded up."""
     ((name, at),) = asked.items()
     unknown = "epsilon" if name == "delta" else "delta"
-    click.echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")
+    echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")
     for label, g in (
         ("with the missingness law", guarantee),
         ("without missingness", guarantee.without_missingness),
         ("if the mask is known", guarantee.if_mask_known),
     ):
         figure = g.answer(**asked)
-        click.echo(f"  {label:<26}{shown(getattr(figure, unknown)):>12}   {figure.result}")
-    click.echo("assuming")
+        echo(f"  {label:<26}{shown(getattr(figure, unknown)):>12}   {figure.result}")
+    echo("assuming")
     for line in guarantee.answer(**asked).assumptions:
-        click.echo(click.wrap_text(line, 80, "  - ", "    "))
+        echo(wrapped(f"  - {line}", "    "))
 
 
 @click.command()
@@ -199,9 +199,9 @@ def calibrate(
         figures = three_figures(guarantee, {"delta": promise["delta"]})
         echo_json({"noise": noise, name: found.size, f"{name}_without_missingness": plain.size, **figures})
         return
-    click.echo(f"{noise} {name} for epsilon {epsilon}, delta {delta}, proved and rounded up")
-    click.echo(f"  {'with the missingness law':<26}{shown(found.size, 10):>16}")
-    click.echo(f"  {'without missingness':<26}{shown(plain.size, 10):>16}   {plain.size / found.size:.2f}x as much")
+    echo(f"{noise} {name} for epsilon {epsilon}, delta {delta}, proved and rounded up")
+    echo(f"  {'with the missingness law':<26}{shown(found.size, 10):>16}")
+    echo(f"  {'without missingness':<26}{shown(plain.size, 10):>16}   {plain.size / found.size:.2f}x as much")
     print_three(guarantee, {"delta": promise["delta"]})
 
 
@@ -214,5 +214,6 @@ def _calibrate_black_box(p_star: str, epsilon: str, delta: str, as_json: bool) -
         base = {"noise": "blackbox", "base_epsilon": finite(float(box.epsilon)), "base_delta": float(box.delta)}
         echo_json({**base, **figures})
         return
-    click.echo(f"a black box may spend, on masked data, before masking is counted (T1; p* = {p_star}, rounded down)")
-    click.echo(f"  epsilon {shown_below(box.epsilon, 12)}   delta {shown_below(box.delta)}")
+    echo("a black box may spend, on masked data, before masking is counted (T1),")
+    echo(f"rounded down: epsilon {shown_below(box.epsilon, 12)}, delta {shown_below(box.delta)}")
+    print_three(amplification.amplify(box, p_star=exact(p_star, "--p-star")), {"delta": exact(delta, "--delta")})

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
+import os
 import sys
-import textwrap
+import traceback
+from pathlib import Path
 
 import click
 
+from absentia.cli.text import echo, wrapped
 from absentia.errors import AbsentiaError
 
 __all__ = ["cli", "main"]
+
+TRACEBACK = "ABSENTIA_TRACEBACK"
 
 COMMANDS = {
     "amplify": ("amplify:amplify", "The guarantee of a noise or a black box on data masked by a law."),
@@ -66,24 +72,41 @@ def main(argv: list[str] | None = None) -> None:
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as problem:
-        problem.show()
+        told = io.StringIO()
+        problem.show(told)
+        echo(told.getvalue().rstrip("\n"), err=True)
         sys.exit(problem.exit_code)
     except click.Abort:
-        click.echo("absentia: interrupted; nothing was left half-written", err=True)
+        echo("absentia: interrupted; nothing was left half-written, what was charged stays charged", err=True)
         sys.exit(130)
     except AbsentiaError as refusal:
         show_refusal(refusal, "--json" in arguments)
         sys.exit(refusal.exit_code)
-    except BrokenPipeError:
-        sys.exit(0)
+    except Exception as problem:
+        if os.environ.get(TRACEBACK):
+            raise
+        show_refusal(unexpected(problem), "--json" in arguments)
+        sys.exit(AbsentiaError.exit_code)
+
+
+def unexpected(problem: Exception) -> AbsentiaError:
+    """What may be said of an error that nobody foresaw: its kind and its place, never its text."""
+    frames = [f for f in traceback.extract_tb(problem.__traceback__) if "absentia" in Path(f.filename).parts]
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return AbsentiaError(
+        "E-INTERNAL",
+        f"An error inside absentia: {type(problem).__name__}{place}.",
+        "Its text is not shown, since it may quote the data.",
+        f"Report it with the command and `absentia --version`. {TRACEBACK}=1 shows all, where data may be seen.",
+    )
 
 
 def show_refusal(refusal: AbsentiaError, as_json: bool) -> None:
     """The reason, the rule and the remedy on stderr; one JSON object when the output is JSON."""
     if as_json:
-        click.echo(json.dumps(refusal.to_dict(), sort_keys=True), err=True)
+        echo(json.dumps(refusal.to_dict(), sort_keys=True), err=True)
         return
     parts = [("absentia", f"[{refusal.code}] {refusal.what}"), ("rule", refusal.rule), ("remedy", refusal.remedy)]
     for label, text in parts:
         if text:
-            click.echo(textwrap.fill(f"{label}: {text}", 80, subsequent_indent="  "), err=True)
+            echo(wrapped(f"{label}: {text}", "  "), err=True)

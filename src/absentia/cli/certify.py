@@ -7,10 +7,11 @@ import json
 import click
 
 from absentia.cli.release import source_of
-from absentia.cli.text import echo_json
+from absentia.cli.text import WIDTH, echo, echo_json, wrapped
 from absentia.ledger.certification import Certified
 from absentia.ledger.certification import certify as run
 from absentia.ledger.ledger import Ledger
+from absentia.plain import toml_text
 from absentia.planning.schema import Schema
 
 __all__ = ["certify"]
@@ -41,11 +42,11 @@ def certify(
     if as_json:
         echo_json(as_dict(found))
         return
-    click.echo(found.law.describe())
-    click.echo(f"holds with confidence {found.law.confidence}, on average over the rows of this table")
+    echo(wrapped(found.law.describe(), "  "))
+    echo(f"holds with confidence {found.law.confidence}, on average over the rows of this table")
     if found.amendment is None:
-        click.echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
-    click.echo("\nfor a plan:\n" + toml_of(found))
+        echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
+    echo("\nfor a plan:\n" + toml_of(found))
 
 
 def as_dict(found: Certified) -> dict[str, object]:
@@ -58,7 +59,18 @@ def as_dict(found: Certified) -> dict[str, object]:
 
 def toml_of(found: Certified) -> str:
     """The [missingness] table of a plan under the certified law."""
-    lines = ["[missingness]"]
-    for key, value in found.law.to_dict().items():
-        lines.append(f"{json.dumps(key)} = {json.dumps(value, ensure_ascii=False)}")
-    return "\n".join(lines)
+    return "\n".join(["[missingness]", *(f"{k} = {_value(v)}" for k, v in found.law.to_dict().items())])
+
+
+def _value(value: object) -> str:
+    """A text, a flag, or a list of texts a few to a line, as TOML spells them."""
+    if not isinstance(value, list):
+        return toml_text(value) if isinstance(value, str) else json.dumps(value)
+    lines = ["["]
+    for item in map(toml_text, value):
+        joined = f"{lines[-1]} {item}," if len(lines) > 1 else WIDTH * " "
+        if len(joined) < WIDTH:
+            lines[-1] = joined
+        else:
+            lines.append(f"  {item},")
+    return "\n".join([*lines, "]"])

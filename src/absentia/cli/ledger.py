@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from absentia.cli.text import echo_json, load_spec
+from absentia.cli.text import echo, echo_json, load_spec
 from absentia.errors import InputError
 from absentia.ledger.account import BINDINGS
 from absentia.ledger.chain import Receipt
@@ -85,7 +83,7 @@ def verify(book: str, receipt: str | None, as_json: bool) -> None:
         echo_json(newest.to_dict())
         return
     checked = "" if receipt is None else "; the receipt's row stands as issued"
-    click.echo(f"the book agrees with itself up to row {newest.sequence}{checked}\nhead {newest.head}")
+    echo(f"the book agrees with itself up to row {newest.sequence}{checked}\nhead {newest.head}")
 
 
 @ledger.command()
@@ -93,11 +91,11 @@ def verify(book: str, receipt: str | None, as_json: bool) -> None:
 def export(book: str) -> None:
     """The whole book as JSON, checkable without the file."""
     with Ledger.open(book) as found:
-        click.echo(json.dumps(found.export(), sort_keys=True, indent=2, allow_nan=False))
+        echo_json(found.export())
 
 
 def _shown(book: Ledger, as_json: bool) -> None:
     if as_json:
         echo_json(book.summary())
     else:
-        click.echo(book.show())
+        echo(book.show())

@@ -9,6 +9,7 @@ import click
 
 from absentia.auditing.paper_checks import Check, run
 from absentia.cli.table1 import table1_command
+from absentia.cli.text import echo
 from absentia.errors import AuditContradiction, InputError
 
 __all__ = ["check", "figures", "paper"]
@@ -39,7 +40,7 @@ def paper() -> None:
 def check_command(as_json: bool) -> None:
     """Recompute every published result and reference value. Exit code 6 when one does not hold."""
     checks = check()
-    click.echo(_as_json(checks) if as_json else _as_table(checks))
+    echo(_as_json(checks) if as_json else _as_table(checks))
     if not all(c.holds for c in checks):
         raise click.exceptions.Exit(AuditContradiction.exit_code)
 
@@ -49,7 +50,7 @@ def check_command(as_json: bool) -> None:
 def figures_command(output: str) -> None:
     """Write the figures as SVG: the same bytes on every run."""
     for path in figures(output):
-        click.echo(path)
+        echo(path)
 
 
 paper.add_command(table1_command)

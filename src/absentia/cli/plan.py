@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from absentia.cli.text import echo_json
+from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.planning.explain import three
 from absentia.planning.plan import Plan
@@ -32,15 +32,15 @@ def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool,
     found = Plan.load(file)
     outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
     if emit_python:
-        click.echo(script(file, asked, derivation))
+        echo(script(file, asked, derivation))
     elif as_json:
         echo_json(as_dict(found, outcomes))
     elif derivation:
-        click.echo(found.explain())
+        echo(found.explain())
     else:
-        click.echo(found.summary())
+        echo(found.summary())
         if outcomes:
-            click.echo("\n" + table(outcomes))
+            echo("\n" + table(outcomes))
 
 
 def _outcomes(found: Plan, text: str) -> tuple[Outcome, ...]:
@@ -79,7 +79,7 @@ def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
 def script(file: str, asked: tuple[str, ...], derivation: bool) -> str:
     """The Python that prints the same."""
     shows = "plan.explain()" if derivation else "plan"
-    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({json.dumps(file)})", f"print({shows})"]
+    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({file!r})", f"print({shows})"]
     for text in asked:
         name, _, value = text.partition("=")
         given = f"{name}={'True' if not value else json.dumps(value)}"

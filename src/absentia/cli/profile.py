@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from absentia.cli.text import echo_json
+from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.table.profile import Profile
@@ -57,7 +57,7 @@ def profile(
     found = profile_of(source, schema, k)
     out: dict[str, Any] = found.to_dict() if as_json else {}
     if not as_json:
-        click.echo(str(found))
+        echo(str(found))
     if with_evidence:
         from absentia.table.evidence import evidence
 
@@ -66,7 +66,7 @@ def profile(
         if as_json:
             out["evidence"] = tests.to_dict()
         else:
-            click.echo("\n" + str(tests))
+            echo("\n" + str(tests))
     if figures is not None:
         _draw(found, figures)
     if as_json:
@@ -107,4 +107,4 @@ def _draw(found: Profile, directory: str) -> None:
     except OSError as e:
         raise InputError("--figures", directory, f"a directory that can be written ({e.strerror})", "E-FILE") from None
     for path in written:
-        click.echo(str(path), err=True)
+        echo(str(path), err=True)

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from absentia.cli.text import echo_json
+from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.exact import shown
-from absentia.ledger.ledger import Ledger, shortened
+from absentia.ledger.ledger import Ledger
+from absentia.plain import shortened
 from absentia.planning.plan import Plan
 from absentia.query.estimate import Row
 from absentia.release import BACKENDS, Release, prepared
@@ -64,7 +65,7 @@ def release(
     usable(table, out, backend, emit_python, quiet, as_json)
     if emit_python:
         save = f"release.save({out!r})\n" if out else ""
-        click.echo(SCRIPT.format(plan, ledger_file, table, words, backend, save), nl=False)
+        echo(SCRIPT.format(plan, ledger_file, table, words, backend, save), nl=False)
         return
     say = progress(quiet or as_json)
     say("computing the plan")
@@ -76,12 +77,12 @@ def release(
     if as_json:
         echo_json(done.to_dict())
     elif not quiet:
-        click.echo(table_of(done))
+        echo(table_of(done))
     if out is not None:
         say("writing the answers and the card")
         for path in saved(done, out, shown_already=as_json):
             if not quiet and not as_json:
-                click.echo(f"written: {path}", err=True)
+                echo(f"written: {path}", err=True)
 
 
 def usable(table: str, out: str | None, backend: str, emit_python: bool, quiet: bool, as_json: bool) -> None:
@@ -111,7 +112,7 @@ def progress(silent: bool) -> Callable[[str], None]:
     """Says what is being done, on stderr, where a person looks at it."""
     if silent or not sys.stderr.isatty():
         return lambda _: None
-    return lambda text: click.echo(f"absentia: {text} ...", err=True)
+    return lambda text: echo(f"absentia: {text} ...", err=True)
 
 
 def source_of(table: str) -> Any:
@@ -132,13 +133,15 @@ def table_of(done: Release) -> str:
             lines.append(_row(query, rows[0]))
         else:
             lines += [shortened(query, 80), *(_row("  " + r.cell, r) for r in rows)]
-    g, delta = done.plan.guarantee, done.plan.budget.delta
+    g, delta = done.guarantee, done.plan.budget.delta
     figures = [
         ("with missingness", g),
         ("without missingness", g.without_missingness),
         ("if the mask is known", g.if_mask_known),
     ]
     lines += ["", f"epsilon at delta {float(delta):g} ({done.plan.relation}), of this release:"]
+    if done.backend != "absentia":
+        lines[-1:-1] = [f"noise drawn by {done.backend}: {shown(done.drawn.ratio, 4)} times what the plan needs", ""]
     lines += [f"  {label:<22}{shown(x.epsilon(delta)):>10}" for label, x in figures]
     spent = done.book["spent"]["with_missingness"]
     lines.append(f"ledger: {shown(spent)} of {done.book['budget']['epsilon']} spent; receipt {done.receipt.head[:16]}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from absentia.cli.text import echo_json
+from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.planning.schema import skeleton
 from absentia.table.cells import number_of
@@ -31,7 +31,7 @@ def schema(table: str, output: str | None, as_json: bool) -> None:
     if as_json:
         echo_json({"schema_version": 1, "columns": header})
     elif output is None:
-        click.echo(skeleton(header), nl=False)
+        echo(skeleton(header), nl=False)
     else:
         write_new(Path(output), skeleton(header))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from absentia.cli.text import echo_json
+from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.planning.schema import Schema
 
@@ -206,7 +206,7 @@ def table1_command(data: str | None, as_json: bool) -> None:
     if as_json:
         echo_json({"schema_version": 1, "table1": [e.to_dict() for e in entries]})
     else:
-        click.echo(_text(entries))
+        echo(_text(entries))
 
 
 def _folder(given: str | None) -> Path:

@@ -1,9 +1,10 @@
-"""JSON as the command line reads and prints it: full precision, sorted."""
+"""What the command line prints and reads: text that cannot steer a terminal, JSON at full precision and sorted."""
 
 from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,22 @@ from typing import Any
 import click
 
 from absentia.errors import InputError
+from absentia.plain import visible
 
-__all__ = ["echo_json", "load_spec"]
+__all__ = ["echo", "echo_json", "load_spec", "wrapped"]
+
+WIDTH = 80
+
+
+def echo(text: object, err: bool = False, nl: bool = True) -> None:
+    """Lines on stdout (or stderr); whatever a name holds, nothing of it is obeyed by the terminal."""
+    click.echo(visible(str(text), keep="\n"), err=err, nl=nl)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Every line of the text within 80 columns, what is carried over indented."""
+    lines = visible(text, keep="\n").split("\n")
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent=indent) for line in lines)
 
 
 def echo_json(value: Any) -> None:

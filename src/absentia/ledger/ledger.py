@@ -21,6 +21,7 @@ from absentia.ledger.chain import Receipt, Row
 from absentia.ledger.refusal import refused
 from absentia.missing.process import Process
 from absentia.missing.text import written
+from absentia.plain import shortened
 from absentia.planning.batch import Batch
 
 __all__ = ["Ledger"]
@@ -211,7 +212,10 @@ class Ledger:
         ]
         for k in READINGS:
             lines.append(f"{k.replace('_', ' '):<24}{shown(s['spent'][k]):>14}{shown_below(s['remaining'][k]):>14}")
-        lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
+        if s["releases"]:
+            lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
+        else:
+            lines.append("no releases yet")
         for r in s["releases"]:
             lines.append(f"{r['sequence']:>3}  {r['time'][:19]:<20}{r['kind']:<8}{shortened(r['purpose'], 47)}")
         return "\n".join(lines)
@@ -229,10 +233,6 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def shortened(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def left(account: Account, spent: float) -> float:

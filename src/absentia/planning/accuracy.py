@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from absentia.errors import BudgetRefused, InputError
 from absentia.exact import exact
+from absentia.plain import shortened
 from absentia.planning.budget import Budget
 from absentia.planning.observed import seen_by
 from absentia.query.base import Query
@@ -75,7 +76,7 @@ def _block(query: str, lines: Sequence[HalfWidth]) -> list[str]:
     """One line for a query whose answers are alike, else its name and a line for each answer."""
     if [line.cell for line in lines] == ["each"]:
         return [_line(query, lines[0])]
-    return ["  " + _cut(query, 78), *(_line("  " + line.cell, line) for line in lines)]
+    return ["  " + shortened(query, 78), *(_line("  " + line.cell, line) for line in lines)]
 
 
 def _line(name: str, line: HalfWidth) -> str:
@@ -87,11 +88,7 @@ def _line(name: str, line: HalfWidth) -> str:
         width = f"{line.best:.3g} or more"
     else:
         width = f"{line.best:.3g} to {line.worst:.3g}"
-    return f"  {_cut(name, 44):<45}{width:<18} {line.unit[:14]}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
+    return f"  {shortened(name, 44):<45}{width:<18} {shortened(line.unit, 14)}"
 
 
 def accuracy_of(plan: Plan, confidence: object = None) -> Accuracy:

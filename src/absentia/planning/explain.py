@@ -11,6 +11,7 @@ from absentia.exact import shown
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
+from absentia.plain import shortened, visible
 from absentia.planning.blocks import kind_of
 from absentia.query.statistic import Bins, Statistic
 
@@ -51,7 +52,7 @@ def explain(plan: Plan) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 77, initial_indent="   ", subsequent_indent="   ")
+    return textwrap.wrap(visible(text), 77, initial_indent="   ", subsequent_indent="   ")
 
 
 Step = tuple[str, str, list[str]]
@@ -71,8 +72,8 @@ def _statistics(plan: Plan) -> Step:
     symbol = "sigma" if plan.noise_family == "gaussian" else "b"
     text = f"The queries are functions of {len(plan.scales)} exact sums; each gets its own {plan.noise_family} noise."
     text += " Answers are post-processing. Scales are rounded up."
-    shown = [f"{spelled(s)[:52]:<54}{symbol} {x:.6g}" for s, x in plan.scales.items()][:40]
-    shown += [f"{name[:52]:<54}{symbol} {x:.6g}, run by its user" for name, x in plan.own_scales.items()]
+    shown = [f"{shortened(spelled(s), 52):<54}{symbol} {x:.6g}" for s, x in plan.scales.items()][:40]
+    shown += [f"{shortened(name, 52):<54}{symbol} {x:.6g}, run by its user" for name, x in plan.own_scales.items()]
     more = [f"... and {len(plan.scales) - 40} more"] if len(plan.scales) > 40 else []
     return "What is released", text, shown + more
 
@@ -100,7 +101,9 @@ def _law(plan: Plan) -> Step:
     by = f" (by {m.by})" if m.by else ""
     text = f"The missingness is {m.name}, {m.kind}{said}{by}. What follows from it: {kind_of(s)}. Probabilities of"
     text += " large reaches round up, reaches round up: the law used dominates the law declared (THEORY 3)."
-    listed = [f"block {i}: {', '.join(b.columns)}: {b.because}"[:73] for i, b in enumerate(plan.blocks[:12], 1)]
+    listed = [
+        shortened(f"block {i}: {', '.join(b.columns)}: {b.because}", 75) for i, b in enumerate(plan.blocks[:12], 1)
+    ]
     if len(plan.blocks) > 12:
         listed.append(f"... and {len(plan.blocks) - 12} more blocks")
     total = s if isinstance(s, ReachLaw) else s.total(plan.noise.norm)
@@ -166,7 +169,7 @@ def summary(plan: Plan) -> str:
 
 
 def _item(text: str) -> list[str]:
-    return textwrap.wrap(text, 80, initial_indent="  ", subsequent_indent="    ")
+    return textwrap.wrap(visible(text), 80, initial_indent="  ", subsequent_indent="    ")
 
 
 def as_html(plan: Plan) -> str:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from absentia.errors import InputError
+from absentia.plain import toml_key
 from absentia.planning.columns import (
     Code,
     Column,
@@ -161,12 +162,14 @@ def skeleton(header: Sequence[str]) -> str:
         f"version = {VERSION}",
         'missing = ["", "NA"]        # codes that mean missing, in every column',
         "# n = 1000                  # how many people, when that is public",
-        '# unit = "person"           # the column that names a person; left out: one row is one person',
+        '# unit = "person"           # the column that names a person, if rows repeat',
         "",
-        "# Fill every blank from public knowledge, never from the data. Delete the columns that are out of scope.",
-        '# kind = "number" needs bounds = [low, high]; "category" needs values = [...]; "boolean" needs nothing.',
+        "# Fill every blank from public knowledge, never from the data.",
+        "# Delete the columns that are out of scope.",
+        '# kind = "number" needs bounds = [low, high]',
+        '# kind = "category" needs values = [...] in place of bounds',
+        '# kind = "boolean" needs neither',
     ]
     for name in header:
-        key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-        lines += ["", f"[columns.{key}]", "kind = ", "bounds = "]
+        lines += ["", f"[columns.{toml_key(name)}]", "kind = ", "bounds = "]
     return "\n".join(lines) + "\n"

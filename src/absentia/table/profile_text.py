@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from absentia.plain import shortened, visible
+
 if TYPE_CHECKING:
     from absentia.table.profile import Profile
 
@@ -29,14 +31,14 @@ def _head(p: Profile) -> list[str]:
     plural = "" if p.width == 1 else "s"
     names = ", ".join(p.columns[:COLUMNS]) + (f", ... ({len(p.columns):,} in all)" if len(p.columns) > COLUMNS else "")
     lines = [f"{p.rows:,} rows, relative to {p.width:,} column{plural} in scope:"]
-    lines += textwrap.wrap(names, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    lines += textwrap.wrap(visible(names), WIDTH, initial_indent="  ", subsequent_indent="  ")
     if p.counts.dropped:
         lines.append(f"{p.counts.dropped:,} rows or entries left out (no person, or beyond what one person may have)")
     unparsed = p.unparsed
     if unparsed:
         named = [f"{name} {cells:,}" for name, cells in sorted(unparsed.items(), key=lambda item: -item[1])]
         text = f"{sum(unparsed.values()):,} cells hold what the schema excludes and count as missing: {_named(named)}"
-        lines += textwrap.wrap(text, WIDTH)
+        lines += textwrap.wrap(visible(text), WIDTH)
     return lines
 
 
@@ -57,7 +59,7 @@ def _shares(p: Profile) -> list[str]:
             f"{always} column{'s are' if always > 1 else ' is'} observed in every row: {_named(p.always_observed)}. "
             f"For queries that ignore {'them' if always > 1 else 'it'}: p* {rest[0]:.4f}, rho {rest[1]:.4f}."
         )
-        lines += ["", *textwrap.wrap(text, WIDTH)]
+        lines += ["", *textwrap.wrap(visible(text), WIDTH)]
     return lines
 
 
@@ -81,11 +83,7 @@ def _columns(p: Profile) -> list[str]:
 
 
 def _bar(name: str, rate: float) -> str:
-    return f"  {_cut(name, 30):<30}{rate:>8.1%}  {'#' * max(round(rate * BAR), rate > 0)}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) < width else text[: width - 4] + "..."
+    return f"  {shortened(name, 29):<30}{rate:>8.1%}  {'#' * max(round(rate * BAR), rate > 0)}"
 
 
 def _levels(p: Profile) -> list[str]:
@@ -112,7 +110,7 @@ def _patterns(p: Profile) -> list[str]:
     lines = [f"patterns: {distinct:,} distinct, the most common"]
     for missing, rows in islice(p.patterns(), PATTERNS):
         what = "nothing" if not missing else "everything" if len(missing) == p.width else ", ".join(missing)
-        lines.append(_cut(f"  {rows:>12,}{p.share(rows):>8.1%}  missing: {what}", WIDTH + 1))
+        lines.append(shortened(f"  {rows:>12,}{p.share(rows):>8.1%}  missing: {what}", WIDTH))
     if distinct > PATTERNS or p.counts.unlisted:
         shown = sum(rows for _, rows in islice(p.patterns(), PATTERNS))
         lines.append(f"  {p.rows - shown:>12,}{p.share(p.rows - shown):>8.1%}  other patterns")
@@ -127,5 +125,5 @@ def _pairs(p: Profile) -> list[str]:
     lines = ["missing together, the most common pairs            rows  if independent"]
     for a, b, rows in pairs:
         expected = missing[a] * missing[b] / p.rows
-        lines.append(f"  {_cut(a, 20)}, {_cut(b, 20)}".ljust(44) + f"{rows:>12,}{expected:>16,.1f}")
+        lines.append(f"  {shortened(a, 19)}, {shortened(b, 19)}".ljust(44) + f"{rows:>12,}{expected:>16,.1f}")
     return lines

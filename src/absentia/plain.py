@@ -1,0 +1,50 @@
+"""Text that may come from outside (names of columns and files, purposes), made safe for a terminal and cut to size."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+__all__ = ["shortened", "toml_key", "toml_text", "visible"]
+
+HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that steer a terminal, end a line or turn its direction, and show nothing themselves."""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with every character that a terminal would obey written out; those in `keep` are left.
+
+    >>> print(visible("a\x1b[31mb\nepsilon 0"))
+    a\x1b[31mb\nepsilon 0
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in keep or unicodedata.category(c) not in HIDDEN else _escaped(c) for c in text)
+
+
+def _escaped(c: str) -> str:
+    return c.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, width: int) -> str:
+    """The visible text, cut to a width."""
+    plain = visible(text)
+    return plain if len(plain) <= width else plain[: width - 3] + "..."
+
+
+def toml_text(text: str) -> str:
+    r"""The text between quotes as TOML reads it back, every character that cannot be seen written out.
+
+    >>> print(toml_text('a"\x9b'))
+    "a\"\u009b"
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(
+        c if c.isprintable() else f"\\U{ord(c):08x}" if ord(c) > 0xFFFF else f"\\u{ord(c):04x}" for c in quoted
+    )
+
+
+def toml_key(name: str) -> str:
+    """The name as a key of TOML: bare where that is allowed."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
