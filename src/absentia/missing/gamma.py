@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self, overload
 
@@ -40,6 +40,11 @@ class Worse(Process):
     base: Process
     odds: Fraction
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.odds > 1:
+            object.__setattr__(self, "data_dependent", True)
+
     @property
     def inside(self) -> tuple[Process, ...]:
         return (self.base,)
@@ -62,8 +67,9 @@ class Worse(Process):
             return self.law(reach)
         return Blocks([gamma(block, self.odds) for block in base.blocks])
 
-    def restricted(self, columns: object) -> Process:
-        return gamma(self.base.restricted(columns), self.odds)
+    def restricted(self, columns: object) -> Worse:
+        base = self.base.restricted(columns)
+        return replace(self, columns=base.columns, base=base)
 
     def draw(self, rows: int, rng: np.random.Generator, records: Records) -> Observed:
         """The base process: the odds bound is a set of processes, of which it is one."""
@@ -97,7 +103,6 @@ def gamma(subject: ReachLaw | Process, odds: object) -> ReachLaw | Worse:
             because=subject.because,
             by=subject.by,
             kind=subject.kind,
-            data_dependent=subject.data_dependent or factor > 1,
         )
     atoms = worse({Fraction(x): mass for x, mass in subject.atoms}, factor)
     return ReachLaw(

@@ -55,6 +55,8 @@ class Mixture(Process):
         object.__setattr__(self, "mass", masses_of(self.mass, len(self.parts)))
         if self.at_least_nothing and not (len(self.parts) == 2 and _shows_nothing(self.parts[0])):
             raise InputError("parts", self.parts[0].name, "a process that shows nothing, and one other")
+        if self.at_least_nothing:  # whether a row answers at all may depend on its values
+            object.__setattr__(self, "data_dependent", True)
 
     @property
     def inside(self) -> tuple[Process, ...]:
@@ -133,7 +135,6 @@ def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, beca
         because=said["because"],
         by=said["by"],
         kind=weakest(found),
-        data_dependent=any(part.data_dependent for part in found),
     )
 
 
@@ -159,8 +160,7 @@ def unit_nonresponse(
     q = probability(probability_of_nothing, "probability_of_nothing")
     nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
     both = mixture([nothing, process], [q, 1 - q], because, by)
-    depends = both.data_dependent or data_dependent
-    return replace(both, kind="declared", data_dependent=depends, at_least_nothing=data_dependent)
+    return replace(both, kind="declared", at_least_nothing=data_dependent)
 
 
 def _shows_nothing(process: Process) -> bool:

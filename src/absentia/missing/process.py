@@ -50,6 +50,8 @@ class Process(ABC):
         names_of(self.columns)
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if self.reads or any(part.data_dependent for part in self.inside):  # whatever a stored document says
+            object.__setattr__(self, "data_dependent", True)
 
     # -- what a process must say --------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ class Product(Process):
         if not self.parts:
             raise InputError("parts", [], "at least one process")
         same_columns(self.columns, self.parts)
+        if not self.independent:  # any reason for not answering, values included
+            object.__setattr__(self, "data_dependent", True)
 
     @property
     def inside(self) -> tuple[Process, ...]:
@@ -124,8 +126,7 @@ def product(*parts: Process, because: str = "", by: str = "") -> Process:
     listed = sorted([*others, *last], key=lambda part: (part.data_dependent, not isinstance(part, (Patterns, Sampled))))
     if len(listed) == 1:
         return replace(listed[0], **said)
-    depends = any(part.data_dependent for part in parts)
-    return Product(columns=parts[0].columns, parts=tuple(listed), data_dependent=depends, **said)
+    return Product(columns=parts[0].columns, parts=tuple(listed), **said)
 
 
 def nonresponse_on(design: Process, because: str = "", by: str = "") -> Product:
@@ -140,7 +141,6 @@ def nonresponse_on(design: Process, because: str = "", by: str = "") -> Product:
         because=because or design.because,
         by=by or design.by,
         kind=design.kind,
-        data_dependent=True,
     )
 
 

@@ -1,0 +1,51 @@
+"""What a stored process says about itself never claims more than its parts: a known mask may reveal values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from absentia import missing
+from absentia.query.reach import Reach, Term
+
+COLUMNS = ["x", "y"]
+REACH = Reach(1, [Term(frozenset({c}), 1.0) for c in COLUMNS])
+DESIGN = missing.planned(COLUMNS, [["x"], ["y"]]).to_dict()
+NOTHING = missing.patterns(COLUMNS, [[]]).to_dict()
+HIDES_ITSELF = missing.mnar_self_masking(COLUMNS, {"x": ("0", "2")}).to_dict()
+
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "types that hide values": {"process": "mixture", "mass": ["0.5", "0.5"], "parts": [NOTHING, HIDES_ITSELF]},
+    "answers that hide values": {"process": "product", "parts": [DESIGN, HIDES_ITSELF]},
+    "any reason for not answering": {"process": "product", "independent": False, "parts": [DESIGN]},
+    "at least nothing": {
+        "process": "mixture",
+        "mass": ["0.5", "0.5"],
+        "parts": [NOTHING, DESIGN],
+        "at_least_nothing": True,
+    },
+    "odds that differ": {"process": "gamma", "gamma": "3", "base": DESIGN},
+    "odds around values": {"process": "gamma", "gamma": "1", "base": HIDES_ITSELF},
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+@pytest.mark.parametrize("said", [{}, {"data_dependent": False}])
+def test_masks_that_depend_on_values_are_known_to(document: dict[str, Any], said: dict[str, Any]) -> None:
+    process = missing.from_dict(document | said | {"columns": COLUMNS})
+    assert process.data_dependent
+    assert process.law(REACH).data_dependent
+    assert missing.from_dict(process.to_dict()) == process
+
+
+def test_a_mixture_of_designs_is_independent_of_values() -> None:
+    document = {"process": "mixture", "columns": COLUMNS, "mass": ["0.5", "0.5"], "parts": [NOTHING, DESIGN]}
+    assert not missing.from_dict(document).data_dependent
+
+
+def test_who_says_so_survives_a_restriction() -> None:
+    worse = missing.gamma(missing.planned(COLUMNS, [["x"], ["y"]]), 2).believed("odds of refusal", "field office")
+    kept = worse.restricted(["x"])
+    assert (kept.because, kept.by, kept.kind) == ("odds of refusal", "field office", "design")
+    assert kept.columns == ("x",)
