@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from absentia.errors import BudgetRefused, HazardRefused, InputError
-from absentia.exact import exact, round_up
+from absentia.exact import exact, round_down, round_up
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger
 from absentia.missing.certify import certified, observed_histogram_reach
@@ -63,7 +63,8 @@ def certify(
     n, names = rows_of_people(schema), tuple(schema.columns)
     levels = stretches(len(names))
     counts = histogram(source, schema, n, levels)
-    noise = Laplace(round_up((1 if account.relation == "add_remove" else 2) / e))
+    down = Fraction(round_down(e))  # distances are doubles: two histograms at 0.1 have to fit 0.2
+    noise = Laplace(round_up((1 if account.relation == "add_remove" else 2) / down))
     require_entropy()
     receipt = book.charge_batch(distances_of(names, noise), f"histogram of observed-per-row, epsilon {epsilon}")
     grid = grid_for(noise.scale)
