@@ -98,16 +98,21 @@ def smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fr
 
 def _float_root(excess: Callable[[float], float], start: float) -> float | None:
     """Where a falling function changes its sign, found in floating point; None when it never does."""
-    low, high = start / 4, start
-    while excess(high) > 0:
-        low, high = high, 16 * high
-        if high > 1e250:
+
+    def at(t: float) -> float:
+        return excess(math.exp(t))
+
+    # all in t = ln scale: a scale at which the promise is just met may break it one rounding further
+    low, high, step = math.log(start / 4), math.log(start), math.log(16)
+    while at(high) > 0:
+        low, high = high, high + step
+        if high > 575:
             return None
-    while excess(low) <= 0:
-        low, high = low / 16, low
-        if low < 1e-250:
-            return high
-    return math.exp(float(brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=1e-12, rtol=1e-14)))
+    while at(low) <= 0:
+        low, high = low - step, low
+        if low < -575:
+            return math.exp(high)
+    return math.exp(float(brentq(at, low, high, xtol=1e-12, rtol=1e-14)))
 
 
 def _proved_root(excess: Callable[[float], float], start: float) -> float | None:
