@@ -88,10 +88,15 @@ def _listed(path: Path) -> list[Path]:
     """The files behind a path: itself, or what a folder holds."""
     if not path.is_dir():
         return [path]
-    files = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) and not p.name.startswith((".", "_")))
+    files = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) and not _hidden(p.relative_to(path)))
     if not files:
         raise InputError("table", str(path), "a folder with Parquet or CSV files", code="E-EMPTY")
     return files
+
+
+def _hidden(path: Path) -> bool:
+    """Whether a file is, or lies in, what engines leave aside: `_temporary`, `_delta_log`, `.ipynb_checkpoints`."""
+    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _kind(path: Path) -> str:
@@ -153,8 +158,11 @@ def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batc
 
 
 def _row_group(path: Path, group: int, columns: Sequence[str], options: dict[str, Any]) -> Batches:
-    with pq.ParquetFile(path, **options) as file:
-        yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
+    try:
+        with pq.ParquetFile(path, **options) as file:
+            yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
+    except OSError:
+        raise InputError("table", str(path), "a Parquet file that is whole", code="E-FILE") from None
 
 
 def _polars(frame: pl.LazyFrame) -> Source:
@@ -167,21 +175,30 @@ def _polars(frame: pl.LazyFrame) -> Source:
 
 
 def _pandas(frame: Any) -> Source:
+    names = tuple(str(name) for name in frame.columns)
+
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
         for start in range(0, len(frame), BATCH):
             part = frame.iloc[start : start + BATCH]
-            yield [pa.table([_pandas_array(part[name]) for name in columns], names=list(columns))]
+            arrays = [_pandas_array(part.iloc[:, names.index(name)]) for name in columns]
+            yield [pa.table(arrays, names=list(columns))]
 
-    return Source(tuple(str(name) for name in frame.columns), streams)
+    return Source(names, streams)
 
 
 def _pandas_array(series: Any) -> pa.Array:
-    """A column of Python objects becomes text, whatever its cells hold."""
-    if series.dtype == object:
+    """A column of Python objects becomes text, whatever its cells hold; so does a category of objects."""
+    categories = getattr(series.dtype, "categories", None)
+    if series.dtype == object or (categories is not None and categories.dtype == object):
         blank = series.isna()
-        return pa.array([None if b else str(v) for v, b in zip(series, blank, strict=True)], pa.large_string())
+        return pa.array([None if b else _utf8(v) for v, b in zip(series, blank, strict=True)], pa.large_string())
     array = pa.array(series, from_pandas=True)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _utf8(value: object) -> str:
+    """The text of an object; half of a surrogate pair, which no engine can hold, becomes a question mark."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def _duckdb(relation: Any) -> Source:

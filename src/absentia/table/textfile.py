@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -37,7 +38,7 @@ def csv_header(stream: BinaryIO, name: str) -> list[str]:
     """The names in the first line, which is read; wrong encodings and empty files are refused here."""
     try:
         line = stream.readline(2**24)
-    except (OSError, EOFError) as e:
+    except (OSError, EOFError, zlib.error) as e:
         raise InputError("table", name, "a gzip file", code="E-FILE") from e
     if not line.strip():
         raise InputError("table", name, "a CSV file with a header line", code="E-EMPTY", remedy="The file is empty.")
@@ -70,7 +71,7 @@ def csv_batches(stream: BinaryIO, header: Sequence[str], columns: Sequence[str])
 def _read(stream: BinaryIO) -> bytes:
     try:
         return stream.read(BLOCK)
-    except (OSError, EOFError) as e:
+    except (OSError, EOFError, zlib.error) as e:
         raise InputError("table", "a file that breaks off", "a complete file", code="E-FILE") from e
 
 

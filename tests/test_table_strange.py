@@ -1,0 +1,69 @@
+"""Files and frames that are broken or odd: one clear error, or cells that count as missing; never a raw exception."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from absentia.errors import InputError
+from absentia.planning.schema import Schema
+from absentia.table.aggregate import profile_counts
+
+SCHEMA = Schema.from_dict({"columns": {"a": {"kind": "number", "bounds": [0, 10]}}})
+
+
+def test_a_damaged_gzip_is_one_clear_error(tmp_path: Path) -> None:
+    whole = gzip.compress(b"a\n" + b"".join(b"%d\n" % (i % 11) for i in range(20_000)))
+    draw = random.Random(3)
+    seen = set()
+    for i in range(200):
+        data = bytearray(whole)
+        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        (tmp_path / f"{i}.csv.gz").write_bytes(bytes(data))
+        try:
+            seen.add(profile_counts(tmp_path / f"{i}.csv.gz", SCHEMA).rows)
+        except InputError as refused:
+            seen.add(refused.code)
+    assert "E-FILE" in seen
+    assert seen <= {20_000, "E-FILE", "E-EMPTY", "E-ENCODING", "E-COLUMN"}  # some bits of its header mean nothing
+
+
+def test_a_damaged_parquet_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [float(i % 7) for i in range(3000)]}), path, row_group_size=100)
+    data = bytearray(path.read_bytes())
+    for i in range(200, 1200):
+        data[i] ^= 0x5A
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError) as refused:
+        profile_counts(path, SCHEMA)
+    assert refused.value.code in ("E-FILE", "E-READ")
+
+
+def test_what_engines_leave_aside_is_not_counted_twice(tmp_path: Path) -> None:
+    table = pa.table({"a": [1.0, 2.0, 3.0]})
+    for folder in (".", "_temporary/0", ".ipynb_checkpoints", "_delta_log"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, tmp_path / folder / "part.parquet")
+    assert profile_counts(tmp_path, SCHEMA).rows == 3
+
+
+def test_a_cell_that_is_no_unicode_text_is_unparsed() -> None:
+    masks = profile_counts(pd.DataFrame({"a": pd.Series(["\ud800", "3", "4"], dtype=object)}), SCHEMA)
+    assert (masks.observed.tolist(), masks.unparsed.tolist()) == ([2], [1])
+
+
+def test_one_odd_category_refuses_nothing() -> None:
+    masks = profile_counts(pd.DataFrame({"a": pd.Categorical(["x", 3, None, 4.5])}), SCHEMA)
+    assert (masks.observed.tolist(), masks.unparsed.tolist()) == ([2], [1])
+
+
+def test_names_that_are_numbers() -> None:
+    schema = Schema.from_dict({"columns": {"0": {"kind": "number", "bounds": [0, 10]}}})
+    assert profile_counts(pd.DataFrame({1: [None, None], 0: [1.0, None]}), schema).observed.tolist() == [1]
