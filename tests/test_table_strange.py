@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import random
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 from absentia.errors import InputError
 from absentia.planning.schema import Schema
-from absentia.table.aggregate import profile_counts
+from absentia.query.statistic import Statistic
+from absentia.table.aggregate import aggregate, profile_counts
 
 SCHEMA = Schema.from_dict({"columns": {"a": {"kind": "number", "bounds": [0, 10]}}})
 
@@ -62,6 +64,25 @@ def test_a_cell_that_is_no_unicode_text_is_unparsed() -> None:
 def test_one_odd_category_refuses_nothing() -> None:
     masks = profile_counts(pd.DataFrame({"a": pd.Categorical(["x", 3, None, 4.5])}), SCHEMA)
     assert (masks.observed.tolist(), masks.unparsed.tolist()) == ([2], [1])
+
+
+def test_a_date_is_the_same_category_however_it_is_stored() -> None:
+    days = [
+        dt.datetime(2020, 1, 1),
+        dt.datetime(2020, 1, 10),
+        None,
+        dt.datetime(2020, 1, 10, 6, 30),
+        dt.datetime(1999, 1, 1),
+    ]
+    schema = Schema.from_dict(
+        {"columns": {"day": {"kind": "category", "values": ["2020-01-01", "2020-01-10", "2020-01-10 06:30:00"]}}}
+    )
+    for unit in ("s", "ms", "us", "ns"):
+        table = pa.table({"day": pa.array(days, pa.timestamp(unit))})
+        assert aggregate(table, schema, [s := Statistic(cells=("day",))]).values[s].tolist() == [1, 1, 1]
+    dates = pa.table({"day": pa.array([day and day.date() for day in days])})
+    assert aggregate(dates, schema, [s]).values[s].tolist() == [1, 2, 0]
+    assert aggregate(pd.DataFrame({"day": days}), schema, [s]).values[s].tolist() == [1, 1, 1]
 
 
 def test_names_that_are_numbers() -> None:

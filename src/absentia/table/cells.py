@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from absentia.errors import InputError
@@ -87,12 +88,20 @@ def _plain(array: pa.Array, column: Column) -> pa.Array:
     number = pt.is_integer(t) or pt.is_floating(t) or pt.is_boolean(t) or pt.is_null(t) or pt.is_decimal(t)
     if number or pt.is_large_string(t):
         return array
-    if column.kind == "category" and (pt.is_temporal(t)):
-        return array.cast(pa.large_string())
+    if column.kind == "category" and pt.is_temporal(t):
+        return _spelled(array)
     raise InputError(
         f"columns.{column.name}", str(t), "a column of numbers, texts or booleans", code="E-TYPE",
         remedy="Cast the column before it is read.",
     )  # fmt: skip
+
+
+def _spelled(array: pa.Array) -> pa.Array:
+    """Dates and times as text without zeros that only show how an engine stores them; midnight is its date."""
+    text = array.cast(pa.large_string())
+    for tail, kept in ((r"(\.[0-9]*?)0+$", r"\1"), (r"\.$", ""), (" 00:00:00$", "")):
+        text = pc.replace_substring_regex(text, pattern=tail, replacement=kept)
+    return text
 
 
 def _is_text(array: pa.Array) -> bool:
