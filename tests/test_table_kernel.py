@@ -140,6 +140,15 @@ def test_no_declared_n_can_overflow(n: int) -> None:
         kernel.check_rows(grid.rows + 1, grid)
 
 
+def test_no_person_can_fill_the_grid() -> None:
+    """Room for all rows that may count, so that no single person's rows decide whether a table is refused."""
+    for n, most in ((2**26, 10), (2**30, 1000), (3, 2)):
+        document = {"n": n, "columns": COLUMNS, "unit": "person", "unit_rule": {"at_most": most}}
+        grid = Grid.of(Schema.from_dict(document))
+        assert grid.rows >= 2 * n * most
+        assert grid.rows * 2**grid.bits < 2**63
+
+
 def test_the_batch_length_never_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = Schema.from_dict({"n": 9000, "columns": COLUMNS})
     rng = np.random.default_rng(4)

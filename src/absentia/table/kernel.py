@@ -36,8 +36,9 @@ class Grid:
 
     @classmethod
     def of(cls, schema: Schema) -> Grid:
-        """The grid of a schema: room for twice the declared n."""
-        return cls(2 ** max(26, math.ceil(math.log2(2 * (schema.n or UNDECLARED)))))
+        """The grid of a schema: room for twice the declared n, each with as many rows as may count."""
+        rows = 2 * (schema.n or UNDECLARED) * schema.rows_per_unit
+        return cls(2 ** max(26, math.ceil(math.log2(rows))))
 
     @property
     def bits(self) -> int:
@@ -153,7 +154,7 @@ def observed(columns: Mapping[str, Cells], names: Sequence[str], rows: int) -> n
 
 
 def check_rows(rows: int, grid: Grid) -> None:
-    """Nothing, or an InputError when rows exceed both 2^26 and twice the declared n: int64 could overflow."""
+    """Nothing, or an InputError when there are more rows than the grid has room for: int64 could overflow."""
     if rows > grid.rows:
         raise InputError("n", "fewer rows than the table has", "the public number of rows", code="E-ROWS")
 
