@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from absentia.amplification import amplify
+from absentia.amplification import RELATIONS, amplify
 from absentia.composition import MixedKnown
-from absentia.errors import HazardRefused, InputError
-from absentia.exact import exact, probability, round_up
+from absentia.errors import InputError
+from absentia.exact import round_up
 from absentia.guarantee import Guarantee
 from absentia.law.convolution import root_up
 from absentia.ledger.beside import BesidePure, Stated
+from absentia.ledger.charge import NOTHING, Charge, Loss, distance, loss_of, read_row
 from absentia.missing import from_dict as process_from
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
@@ -29,72 +30,12 @@ from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox
 from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT, Worst
 
-__all__ = ["BINDINGS", "READINGS", "Account", "Binding", "Charge", "Loss"]
+__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "distance", "rows_of"]
 
 Binding = Literal["with_missingness", "without_missingness"]
 BINDINGS = ("with_missingness", "without_missingness")
 READINGS = (*BINDINGS, "if_mask_known")
 SUBJECT = "everything charged to the book"
-
-
-class Loss(NamedTuple):
-    """(epsilon, delta) that add up in the plain way."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def covers(self, other: Loss) -> bool:
-        return other.epsilon <= self.epsilon and other.delta <= self.delta
-
-
-NOTHING = Loss(Fraction(0), Fraction(0))
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One release's base loss: a batch in units of its noise, or a black box that reads some columns."""
-
-    plan: str
-    batch: Batch | None = None
-    box: Loss = NOTHING
-    columns: frozenset[str] = frozenset()
-
-    def loss(self, relation: str, rows: int) -> Loss:
-        """What it costs in the plain way, with `rows` dependent rows: a black box, or Laplace noise."""
-        if self.batch is None:
-            if rows and self.box.delta:
-                raise InputError("dependent_rows", rows, "0 where a black box has a delta above 0")
-            return Loss(self.box.epsilon * (rows + 1), self.box.delta)
-        if self.batch.family != "laplace":
-            raise HazardRefused(
-                "H-FAMILY",
-                "A Gaussian release was asked of a book that was opened with a Laplace plan.",
-                "Gaussian releases after the first answer need a unit of distances that was fixed at opening.",
-                "Plan with Laplace noise, or open the book with the Gaussian plan and a part set aside for Laplace.",
-            )
-        return Loss(distance(self.batch, relation) * (rows + 1), Fraction(0))
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return self.columns if self.batch is None else self.batch.reach.columns
-
-    def to_dict(self) -> dict[str, Any]:
-        if self.batch is not None:
-            return {"batch": self.batch.to_dict(), "plan": self.plan}
-        epsilon, delta = map(str, self.box)
-        return {"epsilon": epsilon, "delta": delta, "columns": sorted(self.columns), "plan": self.plan}
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Charge:
-        if "batch" in data:
-            return Charge(str(data["plan"]), Batch.from_dict(data["batch"]))
-        box = Loss(exact(data["epsilon"], "epsilon"), exact(data["delta"], "delta"))
-        return Charge(str(data["plan"]), None, box, frozenset(data["columns"]))
-
-
-def distance(batch: Batch, relation: str) -> Fraction:
-    """Between neighbours, in units of the noise."""
-    return Fraction(batch.reach.full if relation == "add_remove" else batch.distances.largest)
 
 
 @dataclass(frozen=True)
@@ -119,21 +60,18 @@ class Account:
     def from_rows(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Account:
         """The account of (kind, payload) rows: the opening terms, then charges and amendments in order."""
         opening, *later = list(rows)
-        terms = opening[1]
-        account = Account(
-            process_from(terms["missing"]),
-            _loss(terms["budget"]),
-            str(terms["relation"]),
-            int(terms["dependent_rows"]),
-            terms["binding"],
-            Batch.from_dict(terms["unit"]),
-            _loss(terms["aside"]),
-            dict(terms["schema"]),
-        )
-        charges = [Charge.from_dict(payload) for kind, payload in later if kind == "charge"]
-        laws = [payload["missing"] for kind, payload in later if kind == "amend"]
-        missing = process_from(laws[-1]) if laws else account.missing
-        return replace(account, charges=tuple(charges), missing=missing)
+        account = read_row(0, opening, Account._opened)
+        charges = [read_row(i, row, Charge.from_dict) for i, row in enumerate(later, 1) if row[0] == "charge"]
+        laws = [read_row(i, row, _law) for i, row in enumerate(later, 1) if row[0] == "amend"]
+        return replace(account, charges=tuple(charges), missing=laws[-1] if laws else account.missing)
+
+    @staticmethod
+    def _opened(terms: Mapping[str, Any]) -> Account:
+        relation, rows, binding = terms["relation"], terms["dependent_rows"], terms["binding"]
+        if relation not in RELATIONS[:2] or binding not in BINDINGS or type(rows) is not int or rows < 0:
+            raise InputError("terms", [relation, rows, binding], "a relation, a number of rows and a binding")
+        limit, aside, unit = loss_of(terms["budget"]), loss_of(terms["aside"]), Batch.from_dict(terms["unit"])
+        return Account(_law(terms), limit, relation, rows, binding, unit, aside, dict(terms["schema"]))
 
     def terms(self) -> dict[str, Any]:
         """What the opening row stores."""
@@ -289,14 +227,17 @@ class Account:
     # -- the decision ------------------------------------------------------------------------------------------------
 
     def refusal(self) -> str:
-        """Why these charges are more than the budget allows: "", "total", "unit" or "aside"."""
+        """Why these charges are more than the budget allows: "", "total", "unit" or "aside".
+
+        Raises for a charge whose plain loss cannot be stated: no later total could be.
+        """
+        if not self.room_aside.covers(self.others) and not self.alone and self.family == "gaussian":
+            return "aside"
         if self.alone or not self.charges:
             g = self.guarantee()
         elif self.family == "laplace":
             g = self.guarantee(self.others)
         else:
-            if not self.room_aside.covers(self.others):
-                return "aside"
             plain = self.binding == "without_missingness" or self.dependent_rows
             if self.share is None and not plain:
                 return "unit"
@@ -324,8 +265,8 @@ def covering(total: Batch, unit: Batch) -> Fraction | None:
     return max(found)
 
 
-def _loss(data: Mapping[str, Any]) -> Loss:
-    return Loss(exact(data["epsilon"], "budget.epsilon"), probability(exact(data["delta"], "budget.delta"), "delta"))
+def _law(payload: Mapping[str, Any]) -> Process:
+    return process_from(payload["missing"])
 
 
 def rows_of(rows: Sequence[Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -57,6 +57,12 @@ def total_and_reason(after: Account) -> tuple[str, str]:
 def what_fits(after: Account) -> str:
     """How much more noise the last charge would need, if any is enough."""
     last = after.charges[-1]
+    if after.refusal() == "aside":
+        e, d = after.others
+        return (
+            "None fits this book. For newly collected data, open one that sets this much aside (ledger init --aside"
+            f" {shown(e)} --aside-delta {shown(d)}), or make this release the first one of its book."
+        )
     if last.batch is None or after.refusal() == "unit":
         return "None fits this book. For newly collected data, open one with this plan among its `later` plans."
     low, high = Fraction(0), Fraction(1)

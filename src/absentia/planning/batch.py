@@ -6,6 +6,7 @@ the book's total.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -176,7 +177,10 @@ class Batch:
         if data.get("family") not in FAMILIES:
             raise InputError("family", data.get("family"), "gaussian or laplace")
         reach, halves = (Reach.from_dict(cast("dict[str, object]", data[key])) for key in ("reach", "same_mask"))
-        return Batch(str(data["family"]), Distances(reach, halves, float(data["largest"])))
+        largest = data["largest"]
+        if isinstance(largest, bool) or not isinstance(largest, (int, float)) or not 0 <= largest < math.inf:
+            raise InputError("largest", largest, "a finite number >= 0")
+        return Batch(str(data["family"]), Distances(reach, halves, float(largest)))
 
 
 ANY_MASKS = "none about missing entries: two rows are never further apart, whatever they show"
