@@ -28,7 +28,7 @@ def test_examples_run(page: str) -> None:
 
 def test_the_plan_file_is_read() -> None:
     (table,) = fences("missingness.md", "toml")
-    process = missing.from_dict(tomllib.loads(table)["missing"], schema=["age", "bmi", "chl", "hyp"])
+    process = missing.from_dict(tomllib.loads(table)["missingness"], schema=["age", "bmi", "chl", "hyp"])
     assert isinstance(process, missing.Patterns)
     assert process.kind == "design"
     assert all("age" in seen for seen in process.observed)

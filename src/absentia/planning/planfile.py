@@ -153,10 +153,11 @@ def missing_of(document: Any, schema: Schema, path: str = "missingness") -> Proc
         raise InputError(path, document, 'a table with kind = "planned", ... (kind = "without": nothing is missing)')
     try:
         if "process" in document:
-            return processes.from_dict(document)
+            return processes.from_dict(document, schema)
         return _built(document, path, "kind", PROCESSES, (schema,))  # type: ignore[no-any-return]
     except InputError as e:
-        raise (e if e.field.startswith(path) else prefixed(e, path)) from None
+        said = InputError(e.field.removeprefix("missing."), e.given, e.allowed, e.code, e.remedy)
+        raise (e if e.field.startswith(path) else prefixed(said, path)) from None
 
 
 def _built(document: Any, path: str, key: str, known: Mapping[str, Callable[..., Any]], given: Sequence[Any]) -> Any:
