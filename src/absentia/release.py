@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib
-import importlib.util
 import io
 import json
 import math
@@ -26,7 +24,7 @@ from absentia.backends import BACKENDS, Backend, Noisy, backend_of
 from absentia.errors import HazardRefused, InputError
 from absentia.guarantee import Guarantee
 from absentia.ledger.chain import Receipt
-from absentia.ledger.ledger import Ledger
+from absentia.ledger.ledger import Ledger, same_terms
 from absentia.noise.bits import require_entropy
 from absentia.planning.plan import Plan
 from absentia.query.estimate import Row
@@ -35,6 +33,8 @@ from absentia.table.aggregate import aggregate
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from absentia.card.card import Card
 
 __all__ = ["BACKENDS", "Release", "release"]
 
@@ -115,9 +115,11 @@ class Release:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
-    def card(self) -> Any:
+    def card(self) -> Card:
         """The page about this release: for people, for programs, for registries."""
-        return importlib.import_module("absentia.card.card").Card(self.to_dict())
+        from absentia.card.card import Card
+
+        return Card.of(self)
 
     def save(self, directory: str | os.PathLike[str]) -> list[Path]:
         """release.json, release.csv and the card, each complete or absent; the paths written."""
@@ -125,9 +127,8 @@ class Release:
             "release.json": lambda p: p.write_text(self.to_json(), encoding="utf-8"),
             "release.csv": lambda p: p.write_text(self.to_csv(), encoding="utf-8"),
         }
-        if importlib.util.find_spec("absentia.card.card") is not None:
-            card = self.card()
-            texts |= {f"card.{end}": card.save for end in ("html", "json", "yaml")}
+        card = self.card()
+        texts |= {f"card.{end}": card.save for end in ("html", "json", "yaml")}
         target = Path(directory)
         try:
             target.mkdir(parents=True, exist_ok=True)
@@ -166,7 +167,10 @@ def release(
         raise InputError("noise_backend", backend, " or ".join(BACKENDS))
     if not isinstance(purpose, str) or not purpose.strip():
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
+    if not isinstance(book, Ledger):
+        raise InputError("book", book, "an open ledger: Ledger.open(path)")
     plan.check()
+    same_terms(book.account, plan)
     how = backend_of(plan, backend)
     say("reading the table")
     sums = aggregate(source, plan.schema, plan.statistics)
@@ -176,7 +180,7 @@ def release(
     receipt = how.charge(book, purpose)
     say("drawing noise")
     noisy = how.draw(sums)
-    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.summary(), how, backend)
+    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.statement(), how, backend)
 
 
 def check_rows(plan: Plan, rows: int) -> None:

@@ -24,7 +24,7 @@ from absentia.missing.text import written
 from absentia.plain import shortened
 from absentia.planning.batch import Batch
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "stated"]
 
 
 class Planned(Protocol):
@@ -175,29 +175,16 @@ class Ledger:
 
     def export(self) -> dict[str, Any]:
         """The whole book and its figures as JSON-able values."""
-        return {**self.book.export(), "summary": self.summary()}
+        exported = self.book.export()
+        return {**exported, "summary": summarised(exported)}
 
     def summary(self) -> dict[str, Any]:
         """budget, spent, remaining, releases: what `ledger show --json` prints."""
-        account, rows = self.account, self.book.rows()
-        spent = account.spent()
-        return {
-            "schema_version": 1,
-            "dataset": self.book.dataset,
-            "budget": {k: written(v) for k, v in account.limit._asdict().items()},
-            "aside": {k: written(v) for k, v in account.room_aside._asdict().items()},
-            "binding": account.binding,
-            "relation": account.relation,
-            "missingness": account.missing.to_dict(),
-            "spent": {k: finite(v) for k, v in spent.items()},
-            "remaining": {k: left(account, v) for k, v in spent.items()},
-            "releases": [
-                {"sequence": r.sequence, "time": r.time, "kind": r.kind, "purpose": r.purpose, "plan": r.plan}
-                for r in rows
-                if r.kind != "open"
-            ],
-            "head": self.book.head.to_dict(),
-        }
+        return summarised(self.book.export())
+
+    def statement(self) -> dict[str, Any]:
+        """The summary and the rows it follows from: what a release carries along."""
+        return stated(self.book.export())
 
     def show(self) -> str:
         """The book as text, at most 80 columns."""
@@ -233,6 +220,31 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def summarised(exported: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of an exported book, all recomputed from its rows: a card is checked by them without the file."""
+    rows, dataset = exported["rows"], exported["header"]["dataset"]
+    account = Account.from_rows((r["kind"], r["payload"]) for r in rows)
+    spent = account.spent()
+    return {
+        "schema_version": 1,
+        "dataset": dataset,
+        "budget": {k: written(v) for k, v in account.limit._asdict().items()},
+        "aside": {k: written(v) for k, v in account.room_aside._asdict().items()},
+        "binding": account.binding,
+        "relation": account.relation,
+        "missingness": account.missing.to_dict(),
+        "spent": {k: finite(v) for k, v in spent.items()},
+        "remaining": {k: left(account, v) for k, v in spent.items()},
+        "releases": [{k: r[k] for k in ("sequence", "time", "kind", "purpose", "plan")} for r in rows[1:]],
+        "head": dict(exported["head"]),
+    }
+
+
+def stated(exported: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary of an exported book, with header and rows: enough to check both without the file."""
+    return {**summarised(exported), "header": dict(exported["header"]), "rows": list(exported["rows"])}
 
 
 def left(account: Account, spent: float) -> float:

@@ -1,0 +1,84 @@
+"""Text and numbers as a page shows them: hostile names made harmless, intervals rounded outwards."""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+
+from absentia.exact import shown, shown_below
+from absentia.plain import visible
+
+__all__ = ["chance", "cut", "decimals_for", "even_bet", "fixed", "left", "markup", "percent"]
+
+STACKED = 4  # combining marks that one letter may carry before they are written out
+TINY = 1e-9
+
+
+def cut(text: str, most: int) -> str:
+    """The text with nothing in it that cannot be seen, cut to `most` characters with the number left out."""
+    kept = calm(visible(text[: 2 * most + STACKED]))
+    if len(kept) <= most and len(text) <= 2 * most + STACKED:
+        return kept
+    return f"{kept[:most]}\u2026 ({max(1, len(text) - most):,} more characters)"
+
+
+def calm(text: str) -> str:
+    """The text with piles of combining marks, which would cover the lines above, written out."""
+    out, pile = [], 0
+    for c in text:
+        pile = pile + 1 if unicodedata.combining(c) else 0
+        out.append(c if pile <= STACKED else c.encode("unicode_escape").decode("ascii"))
+    return "".join(out)
+
+
+def markup(text: str, most: int = 120) -> str:
+    """The text as HTML or SVG may hold it, between tags and in attributes; its direction stays its own."""
+    return html.escape(cut(text, most), quote=True)
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def decimals_for(error: float | None) -> int:
+    """How many decimals show an error with two digits."""
+    if error is None or not error > 0 or not math.isfinite(error):
+        return 3
+    return min(12, max(0, 1 - math.floor(math.log10(error))))
+
+
+def fixed(value: float | None, decimals: int, towards: int = 0) -> str:
+    """The number with so many decimals and a true minus; `towards` -1 rounds down, 1 up (the ends of intervals)."""
+    if value is None:
+        return "none"
+    if abs(value) >= 1e15 or (value and decimals == 12 and abs(value) < 1e-9):
+        return f"{value:.4g}".replace("-", "\u2212", 1)
+    how = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
+    number = Decimal(value).quantize(Decimal(1).scaleb(-decimals), how)
+    text = f"{number:,f}"
+    return text.replace("-", "\u2212") if number else text.replace("-", "")
+
+
+def left(value: float | None) -> str:
+    """What may still be spent, rounded down."""
+    return "0" if value is None or value < TINY else shown_below(value)
+
+
+def even_bet(epsilon: float | None) -> float:
+    """What an even bet about one person can become at most, as a share: e^eps / (1 + e^eps)."""
+    return 1.0 if epsilon is None else 1 / (1 + math.exp(-min(epsilon, 700.0)))
+
+
+def percent(share: float) -> str:
+    """A share in per cent, rounded up to a tenth."""
+    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):g} %"
+
+
+def chance(delta: Fraction | float) -> str:
+    """A small probability in words."""
+    q = Fraction(delta).limit_denominator(10**15)
+    if q and q.numerator == 1 and abs(float(q) - float(delta)) <= 1e-9 * float(delta):
+        return f"one in {q.denominator:,}"
+    return shown(delta)
