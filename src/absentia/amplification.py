@@ -15,6 +15,7 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.theory.base import base_of
 from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, group_private
 from absentia.theory.bound import Bound
+from absentia.theory.channel import nonnegative
 from absentia.theory.noise import BlackBox, Noise
 from absentia.theory.pair import HIDDEN_MASK, KnownMask, Relation, Worst, dominating_pair
 from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
@@ -42,7 +43,7 @@ class AtDistance(KnownMask):
 
 def base_at(noise: Noise, distance: object) -> AtDistance:
     """The curve of a noise between two rows at most `distance` apart."""
-    return AtDistance(noise, ((number(distance, "distance"), Fraction(1)),), 1)
+    return AtDistance(noise, ((nonnegative(distance, "sensitivity"), Fraction(1)),), 1)
 
 
 def amplify(
@@ -69,14 +70,23 @@ def amplify(
     """
     if relation not in RELATIONS:
         raise InputError("relation", relation, f"one of {', '.join(RELATIONS)}")
+    if isinstance(dependent_rows, bool) or not isinstance(dependent_rows, int) or dependent_rows < 0:
+        raise InputError("dependent_rows", dependent_rows, "an int >= 0")
+    if law is not None and not isinstance(law, Structure):
+        raise InputError("law", law, "a ReachLaw, Blocks or Forms")
     if isinstance(mechanism, Noise) and law is not None and p_star is None and not dependent_rows:
+        if dense_share is not None:
+            raise InputError(
+                "dense_share", dense_share, "nothing beside a reach law, which already says how far rows go"
+            )
         return _additive(mechanism, law, sensitivity, _not_attribute(relation))
     if isinstance(mechanism, Sequence) and isinstance(law, Blocks):
         return _mixed_blocks(mechanism, law, _not_attribute(relation))
     if isinstance(mechanism, (Noise, BlackBox, Bound)):
         base, distance_known = _base(mechanism, law, sensitivity, relation)
         p = _share(law, p_star)
-        return _black_box(base, p, relation, dependent_rows, eta, dense_share, distance_known)
+        independent = law is not None and not law.data_dependent
+        return _black_box(base, p, relation, dependent_rows, eta, dense_share, distance_known, independent)
     raise InputError("mechanism", mechanism, "Laplace, Gaussian, BlackBox, or one noise for each block of Blocks")
 
 
@@ -89,7 +99,7 @@ def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relat
     bounds = [*_sharper(noise, law, relation), dominating_pair(noise, total.atoms, relation)]
     distance = stretch * Fraction(total.full_reach)
     if sensitivity is not None:
-        distance = min(distance, number(sensitivity, "sensitivity"))
+        distance = min(distance, nonnegative(sensitivity, "sensitivity"))
     known: Bound = KnownMask(noise, total.atoms, stretch)
     if total.data_dependent:
         known = AtDistance(noise, ((stretch * Fraction(total.max), Fraction(1)),), 1, "base at the largest reach")
@@ -117,15 +127,17 @@ def _sharper(noise: Noise, law: Structure, relation: Relation) -> Sequence[Bound
 def _mixed_blocks(noises: Sequence[Noise], law: Blocks, relation: Relation) -> Guarantee:
     """One noise for each block: T9 with families mixed across blocks."""
     subject = "one noise for each block"
-    full = Blocks([ReachLaw.point(b.full_reach) for b in law.blocks])
-    worst = Blocks([ReachLaw.point(b.max) for b in law.blocks])
+    stacks = [law.blocks, *(laws for _, laws in law.classes if laws)]
+    columns = list(zip(*(laws for laws in stacks if laws), strict=True))  # of every class, block by block
+    full = Blocks([ReachLaw.point(max(b.full_reach for b in laws)) for laws in columns])
+    worst = Blocks([ReachLaw.point(max(b.max for b in laws)) for laws in columns])
     return Guarantee(
         tuple(law.bounds(noises, relation)),
         relation,
         subject,
         Guarantee(tuple(full.bounds(noises, relation)), relation, subject, caveats=(NO_MISSINGNESS,)),
         Guarantee(tuple(worst.bounds(noises, relation)), relation, subject, caveats=(KNOWN_DEPENDENT,)),
-        pieces=tuple(zip(noises, (b.atoms for b in law.blocks), strict=True)),
+        pieces=tuple(zip(noises, (b.atoms for b in law.blocks), strict=False)),
     )
 
 
@@ -167,8 +179,16 @@ def _share(law: Structure | None, p_star: object) -> Fraction:
 
 
 def _black_box(
-    base: Bound, p: Fraction, relation: str, rows: int, eta: object, dense: object, distance_known: bool
+    base: Bound,
+    p: Fraction,
+    relation: str,
+    rows: int,
+    eta: object,
+    dense: object,
+    distance_known: bool,
+    independent: bool,
 ) -> Guarantee:
+    """T1, or T6 or T8 in its place; `independent`: the law says that masks do not depend on values."""
     if dense is not None:
         return _relaxed(base, p, relation, rows, dense)
     if rows:
@@ -181,8 +201,9 @@ def _black_box(
             bounds[0].pure_result = "T3"  # type: ignore[attr-defined]  # radius = diameter: T1 and T3 agree
     subject = "black box" if not distance_known else "noise of known distance"
     plain = Guarantee((base,), relation, subject, caveats=(NO_MISSINGNESS,))
+    known = Guarantee((base,), relation, subject, caveats=() if independent else (KNOWN_DEPENDENT,))
     caveats = (ATTRIBUTE,) if relation == "attribute" else ()
-    return Guarantee(bounds, relation, subject, plain, plain, caveats=caveats)
+    return Guarantee(bounds, relation, subject, plain, known, caveats=caveats)
 
 
 def _relaxed(base: Bound, p: Fraction, relation: str, rows: int, dense: object) -> Guarantee:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import overload
 
 from scipy.optimize import brentq
 
@@ -41,9 +40,7 @@ def calibrate(
     >>> 1 <= calibrate("laplace", ReachLaw.point(1), epsilon="2").size <= 1 + 1e-9
     True
     """
-    make = FAMILIES.get(family.lower()) if isinstance(family, str) else family
-    if make not in (Laplace, Gaussian):
-        raise InputError("family", family, "laplace or gaussian")
+    make = _family(family)
     e, d = exact(epsilon, "epsilon"), exact(delta, "delta")
     probability(d, "delta")
     if e < 0:
@@ -72,6 +69,13 @@ def calibrate(
             "Ask for a larger epsilon or delta.",
         )
     return make(best)
+
+
+def _family(family: object) -> type[Laplace] | type[Gaussian]:
+    make = FAMILIES.get(family.lower()) if isinstance(family, str) else family
+    if make is Laplace or make is Gaussian:
+        return make
+    raise InputError("family", family, "laplace or gaussian")
 
 
 def _unit(law: Structure, make: type[Noise]) -> float:
@@ -160,19 +164,16 @@ def calibrate_black_box(p_star: object, *, epsilon: object, delta: object = "0")
     return BlackBox(Fraction(inverse(exact(epsilon, "epsilon"), p)), Fraction(round_down(min(d / p, Fraction(1)))))
 
 
-@overload
-def noise_within(family: type[Laplace], error: object, confidence: object) -> Laplace: ...
-@overload
-def noise_within(family: type[Gaussian], error: object, confidence: object) -> Gaussian: ...
-def noise_within(family: type[Laplace] | type[Gaussian], error: object, confidence: object) -> Laplace | Gaussian:
+def noise_within(family: str | type[Laplace] | type[Gaussian], error: object, confidence: object) -> Laplace | Gaussian:
     """The most noise that stays within +-error with that confidence: what a wanted accuracy allows to spend."""
     from scipy.special import ndtri
 
+    make = _family(family)
     half, level = float(exact(error, "error")), float(exact(confidence, "confidence"))
     if half <= 0:
         raise InputError("error", error, "a number > 0")
     if not 0 < level < 1:
         raise InputError("confidence", confidence, "a number in (0, 1)")
-    if family is Laplace:
+    if make is Laplace:
         return Laplace(half / -math.log1p(-level))
     return Gaussian(half / float(ndtri((1 + level) / 2)))

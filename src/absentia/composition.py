@@ -48,22 +48,34 @@ def together(
     if all(isinstance(r, BlackBox) for r in releases):
         return amplify(_added([r for r in releases if isinstance(r, BlackBox)]), p_star=p_star)
     pairs = [r for r in releases if isinstance(r, tuple)]
-    if len(pairs) != len(releases) or any(len(table) != len(mass) for _, table in pairs):
+    if not mass or len(pairs) != len(releases) or any(len(table) != len(mass) for _, table in pairs):
         raise InputError(
             "releases", len(mass), "(noise, one reach for each pattern) in every release, or black boxes only"
         )
     noises = [noise for noise, _ in pairs]
-    full = full if full is not None else [max(nonnegative(x, "reach") for x in table) for _, table in pairs]
+    full = _full([[nonnegative(x, "reach") for x in table] for _, table in pairs], full)
     if all(isinstance(n, Laplace) for n in noises) or all(isinstance(n, Gaussian) for n in noises):
         kind = Laplace if isinstance(noises[0], Laplace) else Gaussian
         tables = [[nonnegative(x, "reach") / Fraction(n.size) for x in t] for n, t in pairs if isinstance(n, Noise)]
-        wide = [
-            nonnegative(x, "full") / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)
-        ]
+        wide = [x / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)]
         law = ReachLaw.combined(tables, mass, kind.norm, wide)
         law = ReachLaw(law.reach, [q for _, q in law.atoms], law.full_reach, data_dependent)
         return amplify(kind(1.0), law)
-    return _mixed(pairs, [probability(m, "mass") for m in mass], full, data_dependent)
+    return _mixed(pairs, mass, full, data_dependent)
+
+
+def _full(tables: Sequence[Sequence[Fraction]], stated: Sequence[object] | None) -> list[Fraction]:
+    """Each release's reach for a row with nothing missing: as stated, or the largest that a pattern shows."""
+    largest = [max(table) for table in tables]
+    if stated is None:
+        return largest
+    if len(stated) != len(tables):
+        raise InputError("full", len(stated), f"one reach for each of the {len(tables)} releases")
+    full = [nonnegative(x, f"full[{i}]") for i, x in enumerate(stated)]
+    for i, (x, least) in enumerate(zip(full, largest, strict=True)):
+        if x < least:
+            raise InputError(f"full[{i}]", stated[i], f"at least the largest reach of a pattern, {shown(least)}")
+    return full
 
 
 def _added(boxes: Sequence[BlackBox]) -> BlackBox:
@@ -110,8 +122,8 @@ def hockey_at(shift: arb, epsilon: arb) -> arb:
 
 def _mixed(
     pairs: Sequence[tuple[Noise | BlackBox, Sequence[object]]],
-    mass: Sequence[Fraction],
-    full: Sequence[object],
+    stated: Sequence[object],
+    full: Sequence[Fraction],
     dependent: bool,
 ) -> Guarantee:
     def losses(reaches: Sequence[object]) -> tuple[Fraction, Fraction]:
@@ -124,10 +136,12 @@ def _mixed(
             pure, square = (pure + at, square) if isinstance(noise, Laplace) else (pure, square + at * at)
         return pure, square
 
-    table = [losses([t[k] for _, t in pairs]) for k in range(len(mass))]
-    shown = [row for row in table if any(row)]
-    p = sum((m for m, row in zip(mass, table, strict=True) if any(row)), Fraction(0))
-    worst = (max((e for e, _ in shown), default=Fraction(0)), max((g for _, g in shown), default=Fraction(0)))
+    table = [losses([t[k] for _, t in pairs]) for k in range(len(stated))]
+    worst = (max(e for e, _ in table), max(g for _, g in table))
+    mass = _pattern_masses(stated)
+    missing = max(Fraction(0), 1 - sum(mass, Fraction(0)))  # a shortfall goes to the worst that can be shown
+    table, mass = [*table, worst], [*mass, missing]
+    p = min(Fraction(1), sum((m for m, row in zip(mass, table, strict=True) if any(row)), Fraction(0)))
     at_worst = MixedKnown(((Fraction(1), *worst),), "T7", (ROWS_INDEPENDENT,))
     known = at_worst if dependent else MixedKnown(tuple((m, *row) for m, row in zip(mass, table, strict=True)))
     bounds: list[Bound] = [BlackBoxAmplified(at_worst, p)] if dependent else [known, BlackBoxAmplified(at_worst, p)]
@@ -139,6 +153,13 @@ def _mixed(
     return Guarantee(
         tuple(bounds), "substitute", subject, plain, Guarantee((known,), "substitute", subject, caveats=caveats)
     )
+
+
+def _pattern_masses(stated: Sequence[object]) -> list[Fraction]:
+    """The patterns' probabilities, exact; refused unless they sum to 1 within 1e-9."""
+    mass = [probability(m, f"mass[{k}]") for k, m in enumerate(stated)]
+    ReachLaw([0] * len(mass), mass)
+    return mass
 
 
 def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -> Guarantee:
@@ -191,9 +212,9 @@ class Filter:
     @staticmethod
     def pure(mass: Sequence[object], *, epsilon: object) -> Filter:
         """An open filter for Laplace queries."""
-        masses = tuple(probability(m, "mass") for m in mass)
+        masses = tuple(_pattern_masses(mass))
         zero = (Fraction(0),) * len(masses)
-        return Filter("laplace", masses, exact(epsilon, "epsilon"), Fraction(0), zero, zero)
+        return Filter("laplace", masses, nonnegative(exact(epsilon, "epsilon"), "epsilon"), Fraction(0), zero, zero)
 
     @staticmethod
     def gaussian(mass: Sequence[object], unit: Sequence[object], *, epsilon: object, delta: object) -> Filter:
@@ -201,14 +222,14 @@ class Filter:
         law = ReachLaw(unit, mass)
         sigma = calibrate(Gaussian, law, epsilon=epsilon, delta=delta)
         room = tuple((nonnegative(u, "unit") / Fraction(sigma.size)) ** 2 for u in unit)
-        masses = tuple(probability(m, "mass") for m in mass)
+        masses = tuple(_pattern_masses(mass))
         return Filter(
             "gaussian", masses, exact(epsilon, "epsilon"), exact(delta, "delta"), room, (Fraction(0),) * len(room)
         )
 
     def spend(self, noise: Noise, reach: Sequence[object]) -> Filter:
         """The filter after one more query; refused when the budget does not cover it, and nothing changes."""
-        if noise.family != self.family or len(reach) != len(self.mass):
+        if not isinstance(noise, Noise) or noise.family != self.family or len(reach) != len(self.mass):
             raise InputError(
                 "reach", len(reach), f"{self.family} noise and one reach for each of {len(self.mass)} patterns"
             )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import number, probability
+from absentia.exact import number, probability, round_up
 from absentia.theory.bound import Bound
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ __all__ = ["Figure", "Guarantee"]
 
 REFERENCE = Fraction(1, 10**6)
 """The delta at which `result` names the result that answers when several apply."""
+
+LARGEST = Fraction(sys.float_info.max)
+"""A delta asked at a larger epsilon is the one here: it never rises."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,13 @@ class Guarantee:
         if delta is not None:
             d = probability(delta, "delta")
             value, bound = self._smallest(lambda b, sure: b.epsilon(d, certified=sure), certified)
-            return self._figure(value, float(d), bound, d == 0, certified)
+            return self._figure(value, asked(d), bound, d == 0, certified)
         e = number(epsilon, "epsilon")
         if e < 0:
             raise InputError("epsilon", epsilon, "a number >= 0")
+        e = min(e, LARGEST)
         value, bound = self._smallest(lambda b, sure: b.delta(e, certified=sure), certified)
-        return self._figure(float(e), value, bound, value == 0, certified)
+        return self._figure(asked(e), value, bound, value == 0, certified)
 
     def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
         result = getattr(bound, "pure_result", None) if pure else None
@@ -127,7 +132,7 @@ class Guarantee:
 
     def curve(self, epsilons: Iterable[object], *, certified: bool = False) -> list[tuple[float, float]]:
         """(epsilon, delta) at every epsilon asked; a search for plots unless `certified`."""
-        return [(float(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
+        return [(asked(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
 
     def tradeoff(self, alpha: object, *, certified: bool = True) -> float:
         """A proved lower bound of f(alpha), the smallest type II error of any test at level alpha (f-DP).
@@ -199,6 +204,12 @@ def refuse_sum(one: Guarantee, other: object) -> NoReturn:
         "Compose the mechanisms first and amplify once: absentia.together(...). Where the masks were drawn afresh for"
         " each release, absentia.fresh_masks(...) composes.",
     )
+
+
+def asked(q: Fraction) -> float:
+    """The double nearest to what was asked; never 0 for a positive number, which no double nearby may hold."""
+    up = round_up(q)
+    return up if math.isinf(up) else float(q) or up
 
 
 def finite(value: float) -> float | None:

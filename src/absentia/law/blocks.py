@@ -43,6 +43,9 @@ class Blocks:
     ) -> None:
         if bool(blocks) == bool(classes):
             raise InputError("blocks", len(blocks), "one law for each block, or classes, not both")
+        for law in (*blocks, *(law for _, laws in classes or () for law in laws)):
+            if not isinstance(law, ReachLaw):
+                raise InputError("blocks", law, "a ReachLaw for each block")
         given = tuple((probability(m, f"classes[{c}]"), tuple(laws)) for c, (m, laws) in enumerate(classes or ()))
         if given and sum(m for m, _ in given) != 1:
             raise InputError("classes", str(sum(m for m, _ in given)), "probabilities that sum to exactly 1")

@@ -164,6 +164,11 @@ class Forms:
         seen = {b: group.seen(b) for group in self.groups for b in group.blocks}
         return tuple(seen[b] for b in range(len(self.reach)))
 
+    @property
+    def data_dependent(self) -> bool:
+        """Whether a mask may depend on values: not the design's own, only what is missing on top of it."""
+        return not self.nothing_missing_on_top
+
     @cached_property
     def design(self) -> Design:
         """The strata that T10 and T10K work on: merged blocks, exact squared reaches."""
@@ -190,7 +195,7 @@ class Forms:
             atoms = stacked(atoms, group.atoms(weights))
         reach = [_root(w, norm) for w in atoms]
         full = max(self.full_reach(norm), *reach)
-        return ReachLaw(reach, list(atoms.values()), full, not self.nothing_missing_on_top, kind="design")
+        return ReachLaw(reach, list(atoms.values()), full, self.data_dependent, kind="design")
 
     def full_reach(self, norm: Literal[1, 2]) -> float:
         """The reach of a row that shows every block, rounded up."""

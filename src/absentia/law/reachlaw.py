@@ -98,9 +98,10 @@ class ReachLaw:
     def max(self) -> float:
         return self.reach[-1]
 
-    def survival(self, x: float) -> float:
+    def survival(self, x: object) -> float:
         """P(R >= x), rounded up."""
-        return min(1.0, round_up(sum((q for r, q in self.atoms if r >= x), Fraction(0))))
+        at = number(x, "x")
+        return min(1.0, round_up(sum((q for r, q in self.atoms if r >= at), Fraction(0))))
 
     def dominated_by(self, other: ReachLaw) -> bool:
         """Whether `other` is stochastically at least this law: every survival probability is at least as large."""
@@ -119,7 +120,7 @@ class ReachLaw:
 
     def coarsened(self, atoms: int) -> ReachLaw:
         """A law with at most that many atoms that dominates this one: reaches move up to the next kept atom."""
-        if atoms < 1:
+        if isinstance(atoms, bool) or not isinstance(atoms, int) or atoms < 1:
             raise InputError("atoms", atoms, "an int >= 1")
         keep = len(self.reach) - 1 - np.unique(np.linspace(0, len(self.reach) - 1, atoms, dtype=int))
         kept = sorted({len(self.reach) - 1, *keep.tolist()})[-atoms:]
@@ -174,6 +175,9 @@ class ReachLaw:
         tables: Sequence[Sequence[object]], masses: Sequence[object], norm: Norm, full: Sequence[object] | None = None
     ) -> ReachLaw:
         """The joint reach of several queries over one pattern table (T7): l1 adds, l2 adds squares."""
+        for i, table in enumerate(tables):
+            if len(table) != len(masses):
+                raise InputError(f"tables[{i}]", len(table), f"one reach for each of the {len(masses)} patterns")
         reaches = [_stacked(column, norm) for column in zip(*tables, strict=True)]
         return ReachLaw(reaches, masses, _stacked(full, norm) if full is not None else None)
 
@@ -208,7 +212,7 @@ class ReachLaw:
         if (k is None) == (rho is None):
             raise InputError("k", k, "exactly one of k (largest number of observed features) and rho")
         observed = k if k is not None else entries_observed(rho, len(weights))
-        if not 0 <= observed <= len(weights):
+        if isinstance(observed, bool) or not isinstance(observed, int) or not 0 <= observed <= len(weights):
             raise InputError("k", k, f"an int in [0, {len(weights)}]")
         few, full = _stacked(weights[:observed], norm), _stacked(weights, norm)
         if eta is None:
@@ -306,5 +310,7 @@ def _tail_at(tails: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
 
 def _stacked(values: Iterable[object] | None, norm: Norm) -> float:
     """The reach of concatenated queries, rounded up."""
+    if norm not in (1, 2):
+        raise InputError("norm", norm, "1 (reaches add) or 2 (their squares add)")
     q = [number(v, "reach") for v in values or ()]
     return root_up(sum((v**norm for v in q), Fraction(0)), norm)
