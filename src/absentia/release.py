@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,19 +124,30 @@ class Release:
 
     def save(self, directory: str | os.PathLike[str]) -> list[Path]:
         """release.json, release.csv and the card, each complete or absent; the paths written."""
-        texts: dict[str, Callable[[Path], Any]] = {
-            "release.json": lambda p: p.write_text(self.to_json(), encoding="utf-8"),
-            "release.csv": lambda p: p.write_text(self.to_csv(), encoding="utf-8"),
-        }
-        card = self.card()
-        texts |= {f"card.{end}": card.save for end in ("html", "json", "yaml")}
         target = Path(directory)
+        texts = {"release.json": self.to_json(), "release.csv": self.to_csv()}
         try:
             target.mkdir(parents=True, exist_ok=True)
-            return [_written(target, name, write) for name, write in texts.items()]
+            if self._another_in(target):
+                raise InputError("out", str(target), "a directory without another release", "E-EXISTS", _STILL_HERE)
+            for name, text in texts.items():  # the answers first: a card can be made again, they cannot
+                _written(target, name, partial(Path.write_text, data=text, encoding="utf-8"))
+            card = self.card()
+            pages = [_written(target, f"card.{end}", card.save) for end in ("html", "json", "yaml")]
+            return [*(target / name for name in texts), *pages]
         except OSError as e:
             allowed = f"a directory that can be written ({e.strerror})"
             raise InputError("out", str(target), allowed, "E-WRITE", _STILL_HERE) from None
+
+    def _another_in(self, directory: Path) -> bool:
+        """Whether the directory holds a release with another receipt: paid answers are not written over."""
+        try:
+            found = json.loads((directory / "release.json").read_text(encoding="utf-8"))
+            return bool(found["receipt"] != self.receipt.to_dict())
+        except FileNotFoundError:
+            return False
+        except (ValueError, KeyError, TypeError):
+            return True
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -163,7 +175,7 @@ def release(
     OpenDP's own map: more noise, charged as a black box.
     """
     say = progress or (lambda _: None)
-    if backend not in BACKENDS:
+    if backend not in tuple(BACKENDS):
         raise InputError("noise_backend", backend, " or ".join(BACKENDS))
     if not isinstance(purpose, str) or not purpose.strip():
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
