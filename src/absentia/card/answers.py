@@ -8,94 +8,160 @@ from typing import Any
 
 from absentia.card import figures
 from absentia.card.figures import Scale
-from absentia.card.text import decimals_for, fixed, markup
-from absentia.query.estimate import Reading, half_width
+from absentia.card.text import decimals_for, fixed, heads, markup, name, tag
+from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, half_width
 
 __all__ = ["answers", "errors_table"]
 
 COUNTS = ("count", "histogram", "marginal")
 APART = ("regression", "moments", "covariance", "pca", "linear")
-UNLIKE = 6.0  # intervals that differ by more than this cannot share a scale when their units differ
+UNLIKE = 6.0  # intervals that differ by more than this cannot share a scale where rows may differ in unit
+OWN_SCALE = "every row has a scale of its own, which begins or ends at zero"
 Row = Mapping[str, Any]
+Release = Mapping[str, Any]
 
 
-def answers(release: Mapping[str, Any], most: int) -> str:
-    """A figure for every query, until `most` rows are shown."""
-    left, out, rows = most, [], release["rows"]
-    for i, (name, kind, found) in enumerate(by_query(release)):
-        if left <= 0:
-            break
-        out.append(_query(f"q{i}", name, kind, found[:left], len(found), release))
-        left -= len(found)
-    hidden = len(rows) - min(most, len(rows))
-    more = f'<p class="more">{hidden:,} more answers are in card.json.</p>' if hidden > 0 else ""
-    sampling = any(_noise_share(r, release) < 0.995 for r in rows[:most])
-    own = "".join(
-        f"<li><b>{markup(q['query'])}</b>: computed and noised by its user, with noise of scale"
-        f" {q['noise_scale']:.6g}; its answer is not known here.</li>"
-        for q in release["own_queries"][:most]
-    )
-    return (figures.key(sampling) if rows else "") + "".join(out) + more + (f'<ul class="plain">{own}</ul>' if own else "")
+def answers(release: Release, most: int) -> str:
+    """A figure for every query, until `most` rows are shown; then the notes, each once."""
+    shown, out, rows, notes = 0, [], release["rows"], Notes()
+    for i, (title, kind, found) in enumerate(by_query(release)):
+        if shown < most:
+            out.append(Figure(f"q{i}", title, kind, found[: most - shown], len(found), release, notes).html())
+        shown += len(found)
+    sampling = any(noise_share(r, release) < 0.995 for r in rows[:most])
+    parts = [figures.key(sampling) if rows else "", *out, notes.html(), _more(len(rows) - most, "answers")]
+    return "".join([*parts, _own(release, most)])
 
 
-def by_query(release: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Row]]]:
+def by_query(release: Release) -> Iterator[tuple[str, str, list[Row]]]:
     """Name, kind and rows of every query that has rows."""
     kinds = [q["kind"] for q in release["plan"]["query"] if q["kind"] != "custom"]
-    found = [(name, list(rows)) for name, rows in groupby(release["rows"], key=lambda r: str(r["query"]))]
-    for i, (name, rows) in enumerate(found):
-        yield name, kinds[i] if len(kinds) == len(found) else "", rows
+    found = [(title, list(rows)) for title, rows in groupby(release["rows"], key=lambda r: str(r["query"]))]
+    for i, (title, rows) in enumerate(found):
+        yield title, kinds[i] if len(kinds) == len(found) else "", rows
 
 
-def _query(ident: str, name: str, kind: str, rows: Sequence[Row], total: int, release: Mapping[str, Any]) -> str:
-    """The table of one query."""
-    share = shared(kind, rows)
-    scale = _scale(rows, zero=kind in COUNTS) if share else None
-    back = figures.grid(ident, scale) if scale else ""
-    body = "".join(_row(r, ident if scale else "", scale or _scale([r], True), kind in COUNTS, release) for r in rows)
-    if scale:
-        body += f'<tr class="axis" role="row"><td role="cell"></td><td class="plot" role="cell">{figures.axis(scale)}</td>'
-        body += '<td role="cell" colspan="2"></td></tr>'
-    sure = f"{float(release['plan']['confidence']):.4g}"
-    head = '<th scope="col" role="columnheader">{}</th><th scope="col" role="columnheader"></th>'.format(
-        "" if [r["cell"] for r in rows] == [""] else "cell"
+def _more(count: int, what: str) -> str:
+    return f'<p class="more">{count:,} more {what} are in card.json.</p>' if count > 0 else ""
+
+
+def _own(release: Release, most: int) -> str:
+    """The queries that their user runs: their answers are not known here."""
+    if not release["own_queries"]:
+        return ""
+    items = "".join(
+        f"<li>{name(q['query'])}: noise of scale {q['noise_scale']:.6g}</li>" for q in release["own_queries"][:most]
     )
-    head += '<th scope="col" role="columnheader" class="n">estimate</th>'
-    head += f'<th scope="col" role="columnheader" class="n">{100 * float(sure):.4g} % interval</th>'
-    notes = list(dict.fromkeys(str(r["note"]) for r in rows if r["note"]))
-    if not share:
-        notes.append("each row on a scale of its own, which begins or ends at zero")
-    if len(rows) < total:
-        notes.append(f"{total - len(rows):,} more cells in card.json")
-    said = f"<figcaption>{'; '.join(markup(n, 300) for n in notes[:4])}.</figcaption>" if notes else ""
-    return (
-        f'<figure aria-labelledby="{ident}-h"><h3 id="{ident}-h"><bdi>{markup(name)}</bdi></h3>{back}'
-        f'<table class="answers" role="table" aria-labelledby="{ident}-h"><thead role="rowgroup"><tr role="row">{head}'
-        f'</tr></thead><tbody role="rowgroup">{body}</tbody></table>{said}</figure>'
-    )
+    text = "Queries that their user computes and noises; their answers are not known here."
+    return f'<h3>Run by the user</h3><p class="note">{text}</p><ul class="plain">{items}</ul>'
 
 
-def shared(kind: str, rows: Sequence[Row]) -> bool:
-    """Whether the rows can be compared on one scale: always, unless they may be in different units."""
+class Notes:
+    """Remarks about answers, numbered as they come up."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def refer(self, remarks: Sequence[str]) -> list[str]:
+        """Links to the remarks."""
+        found = sorted({self.numbers.setdefault(remark, len(self.numbers) + 1) for remark in remarks})
+        return [f'<a href="#note-{n}">{n}</a>' for n in found]
+
+    def html(self) -> str:
+        items = "".join(f'<li id="note-{n}"><b>{n}</b>{markup(text, 400)}</li>' for text, n in self.numbers.items())
+        return f'<ul class="notes" aria-label="Notes">{items}</ul>' if items else ""
+
+
+def remarks(row: Row) -> list[str]:
+    """The statements that a row's note is made of."""
+    note = str(row["note"])
+    known = next((text for text in (OF_OBSERVED, OF_TABLE) if note.startswith(text)), "")
+    rest = note[len(known) :].strip("; ")
+    return [*([known] if known else []), *(rest.split("; ") if rest else [])]
+
+
+class Figure:
+    """The table of one query: cell, figure, estimate, interval."""
+
+    def __init__(
+        self, ident: str, title: str, kind: str, rows: Sequence[Row], total: int, release: Release, notes: Notes
+    ) -> None:
+        self.ident, self.title, self.rows, self.total, self.release = ident, title, rows, total, release
+        self.bars, self.notes = kind in COUNTS, notes
+        self.scale = _scale(rows, zero=self.bars) if comparable(kind, rows) else None
+        self.keys, self.cells = short_names([str(r["cell"]) for r in rows])
+
+    def html(self) -> str:
+        back = figures.grid(self.ident, self.scale) if self.scale else ""
+        rows = [self._row(r, cell) for r, cell in zip(self.rows, self.cells, strict=True)]
+        ident = f"{self.ident}-h"
+        head = tag("thead", self._head(), role="rowgroup")
+        body = tag("tbody", *rows, self._axis(), role="rowgroup")
+        table = tag("table", head, body, class_="answers", role="table", aria_labelledby=ident)
+        return tag("figure", tag("h3", name(self.title), id=ident), back, table, self._caption(), aria_labelledby=ident)
+
+    def _head(self) -> str:
+        sure = f"{100 * float(self.release['plan']['confidence']):.4g}% interval"
+        columns = [(name(self.keys, 60), ""), ("", ""), ("estimate", "n"), (sure, "n")]
+        cells = (tag("th", text, scope="col", role="columnheader", class_=kind) for text, kind in columns)
+        return tag("tr", *cells, role="row")
+
+    def _row(self, r: Row, cell: str) -> str:
+        scale = self.scale or _scale([r], zero=True)
+        drawn = figures.interval(r, noise_share(r, self.release), scale, self.ident if self.scale else "", self.bars)
+        mark = "" if self._alike() else tag("sup", " ".join(self.notes.refer(remarks(r))))
+        return tag(
+            "tr",
+            tag("th", name(cell, 90), mark, scope="row", role="rowheader"),
+            tag("td", drawn, class_="plot", role="cell"),
+            tag("td", estimate(r), class_="n est", role="cell"),
+            tag("td", ends(r), class_="n rng", role="cell"),
+            role="row",
+        )
+
+    def _axis(self) -> str:
+        if self.scale is None:
+            return ""
+        drawn = figures.axis(self.scale)
+        return f'<tr class="axis" aria-hidden="true"><td></td><td class="plot">{drawn}</td><td></td><td></td></tr>'
+
+    def _alike(self) -> bool:
+        return len({r["note"] for r in self.rows}) == 1
+
+    def _caption(self) -> str:
+        shared = remarks(self.rows[0]) if self._alike() else []
+        links = self.notes.refer([*shared, *([] if self.scale else [OWN_SCALE])])
+        told = [f"Note{'s' if len(links) > 1 else ''} {', '.join(links)}"] if links else []
+        if len(self.rows) < self.total:
+            told.append(f"{self.total - len(self.rows):,} more cells are in card.json")
+        return f"<figcaption>{'. '.join(told)}.</figcaption>" if told else ""
+
+
+def short_names(cells: Sequence[str]) -> tuple[str, list[str]]:
+    """What all cells have in common ("sex, smoker"), and what is left of each ("f, yes"); as they are, if in doubt."""
+    split = [[part.partition("=") for part in cell.split(", ")] for cell in cells]
+    keys = [tuple(key for key, _, _ in parts) for parts in split]
+    clear = all(sign and value for parts in split for _, sign, value in parts)
+    if not clear or len(set(keys)) > 1 or any("[" in cell for cell in cells):
+        return "", [cell or "all" for cell in cells]
+    return ", ".join(keys[0]), [", ".join(value for _, _, value in parts) for parts in split]
+
+
+def comparable(kind: str, rows: Sequence[Row]) -> bool:
+    """Whether the rows can stand on one scale: always, unless they may be in different units."""
     widths = [r["high"] - r["low"] for r in rows if r["low"] is not None and r["high"] is not None]
-    return kind not in APART or (min(widths, default=1.0) * UNLIKE >= max(widths, default=1.0))
+    return kind not in APART or min(widths, default=1.0) * UNLIKE >= max(widths, default=1.0)
 
 
 def _scale(rows: Sequence[Row], zero: bool) -> Scale:
-    ends = [r[k] for r in rows for k in ("low", "estimate", "high") if r[k] is not None]
-    return Scale.around(ends, zero)
+    return Scale.around([r[k] for r in rows for k in ("low", "estimate", "high") if r[k] is not None], zero)
 
 
-def _row(r: Row, back: str, scale: Scale, bar: bool, release: Mapping[str, Any]) -> str:
-    """One answer: its name, its figure, its numbers."""
-    drawn = figures.interval(r, _noise_share(r, release), scale, back, bar)
-    return (
-        f'<tr role="row"><th scope="row" role="rowheader"><bdi>{markup(str(r["cell"]) or "all", 90)}</bdi></th>'
-        f'<td class="plot" role="cell">{drawn}</td>'
-        f'<td class="n est" role="cell">{estimate(r)}</td><td class="n rng" role="cell">{ends(r)}</td></tr>'
-    )
+# -- numbers ---------------------------------------------------------------------------------------------------------
 
 
 def _half(r: Row) -> float | None:
+    """The longer side of the interval."""
     sides = [abs(r[k] - r["estimate"]) for k in ("low", "high") if r[k] is not None and r["estimate"] is not None]
     return max(sides) if sides else None
 
@@ -108,42 +174,42 @@ def estimate(r: Row) -> str:
 
 
 def ends(r: Row) -> str:
+    """The interval, rounded outwards."""
     if r["low"] is None or r["high"] is None:
         return "none"
     d = decimals_for(_half(r))
     return f"{fixed(r['low'], d, -1)} to {fixed(r['high'], d, 1)}"
 
 
-def _noise_share(r: Row, release: Mapping[str, Any]) -> float:
+def noise_share(r: Row, release: Release) -> float:
     """How much of the interval the noise alone would need."""
-    half, noise = _half(r), r["se_noise"]
+    half, noise, plan = _half(r), r["se_noise"], release["plan"]
     if not half or noise is None:
         return 1.0
-    plan = release["plan"]
-    alone = half_width(noise, 0.0, Reading(plan["n"], float(plan["confidence"]), release["noise"]["family"]))
-    return min(1.0, alone / half)
+    reading = Reading(plan["n"], float(plan["confidence"]), release["noise"]["family"])
+    return min(1.0, half_width(noise, 0.0, reading) / half)
 
 
-def errors_table(release: Mapping[str, Any], most: int) -> str:
+def errors_table(release: Release, most: int) -> str:
     """Both standard errors of every answer shown, apart."""
     rows = release["rows"][:most]
     if not rows:
         return ""
     body = "".join(
-        f'<tr><th scope="row"><bdi>{markup(str(r["query"]), 60)}</bdi></th><td><bdi>{markup(str(r["cell"]), 60)}</bdi></td>'
-        f'<td class="n">{_error(r["se_noise"])}</td><td class="n">{_error(r["se_sampling"])}</td></tr>'
+        tag(
+            "tr",
+            tag("th", name(r["query"], 60), scope="row"),
+            tag("td", name(r["cell"], 60)),
+            tag("td", _error(r["se_noise"]), class_="n"),
+            tag("td", _error(r["se_sampling"]), class_="n"),
+        )
         for r in rows
     )
-    head = "".join(
-        f'<th scope="col"{extra}>{name}</th>'
-        for name, extra in (("query", ""), ("cell", ""), ("noise", ' class="n"'), ("sampling", ' class="n"'))
-    )
-    return (
-        "<details><summary>Standard errors: noise and sampling apart</summary>"
-        f'<div class="wide" tabindex="0" role="region" aria-label="Standard errors"><table><caption>The sampling error is'
-        f" what another sample of the same size would add.</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        "</table></div></details>"
-    )
+    head = heads(("query", ""), ("cell", ""), ("noise", "n"), ("sampling", "n"))
+    caption = tag("caption", "The sampling error is what another sample of the same size would add.")
+    table = tag("table", caption, head, tag("tbody", body))
+    region = tag("div", table, class_="wide", tabindex="0", role="region", aria_label="Standard errors")
+    return tag("details", tag("summary", "Standard errors: noise and sampling apart"), region)
 
 
 def _error(value: float | None) -> str:

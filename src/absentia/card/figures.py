@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from absentia.card.text import even_bet, fixed, markup, percent
+from absentia.card.text import even_bet, fixed, markup, percent, tag
 from absentia.exact import shown
 
 __all__ = ["Scale", "axis", "bets", "budget_bar", "gamma_chart", "grid", "interval", "key"]
@@ -34,13 +35,15 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.4g}%"
 
-    def ticks(self, about: int = 4) -> list[float]:
-        """Round numbers inside."""
-        raw = (self.high - self.low) / about
-        unit = 10.0 ** math.floor(math.log10(raw))
-        step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= raw * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+    def ticks(self, fewest: int = 3) -> list[float]:
+        """Round numbers inside: the widest steps that give so many."""
+        power = math.floor(math.log10(self.high - self.low)) + 1
+        for unit in (10.0**power, 10.0 ** (power - 1), 10.0 ** (power - 2)):
+            for step in (5 * unit, 2 * unit, unit):
+                first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+                if last - first + 1 >= fewest:
+                    return [k * step for k in range(first, last + 1)]
+        return []
 
 
 def grid(name: str, scale: Scale) -> str:
@@ -55,11 +58,8 @@ def grid(name: str, scale: Scale) -> str:
 def axis(scale: Scale) -> str:
     """The numbers below the lines."""
     ticks = scale.ticks()
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(ticks[0]) if ticks else 1.0
-    decimals = min(12, max(0, -math.floor(math.log10(step) + 1e-9))) if step else 0
-    texts = "".join(
-        f'<text x="{scale.at(t)}" y="12" text-anchor="middle">{fixed(t, decimals)}</text>' for t in ticks
-    )
+    decimals = min(12, max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))) if ticks else 0
+    texts = "".join(f'<text x="{scale.at(t)}" y="12" text-anchor="middle">{fixed(t, decimals)}</text>' for t in ticks)
     return f'<svg width="100%" height="18" aria-hidden="true">{texts}</svg>'
 
 
@@ -77,7 +77,7 @@ def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar:
         if x is not None and row["se_noise"] is not None:
             marks += _line("b", scale, x - noise * (x - low), x + noise * (high - x))
     if x is not None and row["se_noise"] is not None:
-        marks += f'<circle class="d" cx="{scale.at(x)}" cy="{MIDDLE}" r="4.5"/>'
+        marks += f'<circle class="d" cx="{scale.at(x)}" cy="{MIDDLE}" r="3.5"/>'
     return f'<svg width="100%" height="{ROW}" aria-hidden="true">{marks}</svg>'
 
 
@@ -111,54 +111,63 @@ def bets(promise: Sequence[Mapping[str, Any]], epsilons: Sequence[float | None])
         lines += f'<text class="strong" x="{scale.at(0.51)}" y="{y - 14}">{markup(said["name"])}: {said["even_bet"]}'
         lines += f'</text><line class="b" x1="{scale.at(0.5)}" x2="{to}" y1="{y}" y2="{y}"/>'
         lines += f'<circle class="d" cx="{to}" cy="{y}" r="5.5"/>'
-    told = "; ".join(f"{said['name']}: at most {percent(even_bet(e))}" for said, e in zip(promise, epsilons, strict=True))
+    told = "; ".join(
+        f"{said['name']}: at most {percent(even_bet(e))}" for said, e in zip(promise, epsilons, strict=True)
+    )
     return _named("bets", "What an even bet about one person can become", told, 172, lines)
 
 
 def _named(ident: str, title: str, description: str, height: int, inside: str) -> str:
     """A figure that a screen reader announces."""
-    return (
-        f'<svg role="img" aria-labelledby="{ident}-t {ident}-d" width="100%" height="{height}">'
-        f'<title id="{ident}-t">{markup(title)}</title><desc id="{ident}-d">{markup(description, 900)}</desc>{inside}</svg>'
-    )
+    head = tag("title", markup(title), id=f"{ident}-t") + tag("desc", markup(description, 900), id=f"{ident}-d")
+    return tag("svg", head, inside, role="img", aria_labelledby=f"{ident}-t {ident}-d", width="100%", height=height)
+
+
+LEFT_OUT = ("1.1", "1.25")  # numbers below the curve that would run into their neighbours
 
 
 def gamma_chart(points: Sequence[Mapping[str, Any]], without: float | None) -> str:
     """Epsilon against Gamma: steps that hold up to their right ends, below the line that needs no law."""
-    finite = [(float(p["gamma"]), p["epsilon"]) for p in points if p["epsilon"] is not None]
-    top = max([e for _, e in finite] + ([without] if without is not None else []), default=1.0) * 1.18 or 1.0
-    across = Scale(-0.035, math.log(float(points[-1]["gamma"])) * 1.02)
-    at = lambda g: across.at(math.log(g))  # noqa: E731
-    up = lambda e: f"{214 - 200 * e / top:.4g}"  # noqa: E731
-    lines = "".join(
-        f'<line class="g" x1="0" x2="100%" y1="{up(t)}" y2="{up(t)}"/><text x="0" y="{float(up(t)) - 4:.4g}">{t:g}</text>'
-        for t in Scale(0.0, top).ticks(3)
-    )
-    lines += "".join(
-        f'<text x="{at(float(p["gamma"]))}" y="232" text-anchor="middle">{markup(p["gamma"])}</text>'
-        for p in points
-        if p["gamma"] not in ("1.1", "1.25")
-    )
+    known = [(float(p["gamma"]), float(p["epsilon"])) for p in points if p["epsilon"] is not None]
+    top = 1.15 * max([e for _, e in known] + ([] if without is None else [without]), default=1.0) or 1.0
+    across, upward = Scale(-0.16, math.log(float(points[-1]["gamma"])) * 1.02), Scale(0.0, top)
+
+    def at(g: float) -> str:
+        return across.at(math.log(g))
+
+    def up(e: float) -> float:
+        return round(232 - 208 * e / top, 1)
+
+    parts = [_level("g", up(t), f"{t:g}", "start") for t in upward.ticks() if t]
+    parts.append(_level("z", up(0), "0", "start"))
+    parts += [_text(at(float(p["gamma"])), 250, p["gamma"], "middle") for p in points if p["gamma"] not in LEFT_OUT]
+    for (g, e), (h, f) in pairwise(known):
+        parts.append(f'<line class="law" x1="{at(g)}" x2="{at(g)}" y1="{up(e)}" y2="{up(f)}"/>')
+        parts.append(f'<line class="law" x1="{at(g)}" x2="{at(h)}" y1="{up(f)}" y2="{up(f)}"/>')
     if without is not None:
-        y = up(without)
-        lines += f'<line class="wo" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
-        lines += f'<text class="warm" x="100%" y="{float(y) - 7:.4g}" text-anchor="end">without missingness {shown(without)}</text>'
-    for (g, e), (h, f) in zip(finite, finite[1:], strict=False):
-        lines += f'<line class="law" x1="{at(g)}" x2="{at(g)}" y1="{up(e)}" y2="{up(f)}"/>'
-        lines += f'<line class="law" x1="{at(g)}" x2="{at(h)}" y1="{up(f)}" y2="{up(f)}"/>'
-    lines += "".join(f'<circle class="d" cx="{at(g)}" cy="{up(e)}" r="4.5"/>' for g, e in finite)
-    lines += '<text x="100%" y="250" text-anchor="end">Gamma, how far values may move the odds of being missing</text>'
-    lines += '<text class="strong" x="0" y="10">epsilon</text>'
+        parts.append(_level("wo", up(without), f"without missingness {shown(without)}", "end"))
+    parts += [f'<circle class="d" cx="{at(g)}" cy="{up(e)}" r="4.5"/>' for g, e in known]
+    parts.append(_text("0", 10, "epsilon", "start", "strong"))
+    parts.append(_text("100%", 268, "Gamma: how far values may move the odds of being missing", "end"))
     told = "; ".join(f"Gamma {p['gamma']}: {shown(p['epsilon'])}" for p in points)
-    return _named("gamma", "Epsilon against how wrong the law may be", f"{told}. Without missingness: {shown(without)}", 256, lines)
+    title = "Epsilon against how wrong the law may be"
+    return _named("gamma", title, f"{told}. Without missingness: {shown(without)}", 272, "".join(parts))
+
+
+def _level(kind: str, y: float, text: str, anchor: str) -> str:
+    """A line across, its number above it."""
+    line = f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+    return line + _text("0" if anchor == "start" else "100%", y - 5, text, anchor, "warm" if kind == "wo" else "")
+
+
+def _text(x: str, y: float, text: str, anchor: str, kind: str = "") -> str:
+    return tag("text", markup(text), class_=kind, x=x, y=f"{y:g}", text_anchor=anchor)
 
 
 def budget_bar(spent: float | None, limit: float, widest: float) -> str:
     """What is spent of the budget, whose end is a line."""
     scale = Scale(0.0, widest)
-    full = scale.at(widest if spent is None else spent)
-    return (
-        f'<svg width="100%" height="22" aria-hidden="true"><rect class="rest" width="{scale.at(limit)}" y="6" height="10"/>'
-        f'<rect class="bar" width="{full}" y="6" height="10"/>'
-        f'<line class="z" x1="{scale.at(limit)}" x2="{scale.at(limit)}" y1="2" y2="20" stroke-width="2"/></svg>'
-    )
+    full, end = scale.at(widest if spent is None else spent), scale.at(limit)
+    rest = f'<rect class="rest" width="{end}" y="6" height="10"/><rect class="bar" width="{full}" y="6" height="10"/>'
+    line = f'<line class="z" x1="{end}" x2="{end}" y1="2" y2="20" stroke-width="2"/>'
+    return f'<svg width="100%" height="22" aria-hidden="true">{rest}{line}</svg>'

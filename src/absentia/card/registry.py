@@ -80,7 +80,7 @@ def _loss(document: Document) -> dict[str, Any]:
     rests = "; ".join(f"{k}: {v}" for k, v in words["law"])
     return {
         "privacy_unit": one,
-        "privacy_unit_details": f"Adjacent tables differ in one {one}, which {how}, in all columns and in what is missing.",
+        "privacy_unit_details": f"Adjacent tables differ in one {one}, which {how}, its missing entries included.",
         "privacy_parameters": {k: v for k, v in parameters.items() if v is not None},
         "privacy_parameters_details": f"All at delta {shown(g['delta'])}, proved and rounded up. {told}. {rests}.",
     }
@@ -119,7 +119,7 @@ def _administrative(document: Document) -> dict[str, Any]:
     release = document["release"]
     receipt = release["receipt"]
     return {
-        "evidence_sources": f"card.json of this release, checked by: absentia card verify card.json; seal {document['seal']}",
+        "evidence_sources": f"card.json (check it: absentia card verify card.json), seal {document['seal']}",
         "notes": (
             f"Receipt: row {receipt['sequence']} of the book of dataset {receipt['dataset']}, hash {receipt['head']};"
             f" plan {release['plan_identity']}."
@@ -141,7 +141,9 @@ def _lines(value: Mapping[str, Any], depth: int) -> list[str]:
         elif isinstance(item, list):
             out.append(f"{pad}{toml_key(name)}:")
             for entry in item:
-                first, *rest = _lines(entry, depth + 2) if isinstance(entry, Mapping) else [f"{pad}    {_scalar(entry)}"]
+                first, *rest = (
+                    _lines(entry, depth + 2) if isinstance(entry, Mapping) else [f"{pad}    {_scalar(entry)}"]
+                )
                 out += [f"{pad}  - {first.strip()}", *rest]
         else:
             out.append(f"{pad}{toml_key(name)}: {_scalar(item)}")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from absentia.exact import shown, shown_below
 from absentia.plain import visible
 
-__all__ = ["chance", "cut", "decimals_for", "even_bet", "fixed", "left", "markup", "percent"]
+__all__ = ["chance", "cut", "decimals_for", "even_bet", "fixed", "heads", "left", "markup", "name", "percent", "tag"]
 
 STACKED = 4  # combining marks that one letter may carry before they are written out
 TINY = 1e-9
@@ -37,6 +37,22 @@ def calm(text: str) -> str:
 def markup(text: str, most: int = 120) -> str:
     """The text as HTML or SVG may hold it, between tags and in attributes; its direction stays its own."""
     return html.escape(cut(text, most), quote=True)
+
+
+def name(text: object, most: int = 120) -> str:
+    """A name that somebody else chose, as markup that keeps its direction to itself."""
+    return f"<bdi>{markup(str(text), most)}</bdi>"
+
+
+def tag(kind: str, *inside: str, **attributes: object) -> str:
+    """An element around markup that is escaped already; attributes are escaped here (`class_` is class, _ is -)."""
+    given = "".join(f' {k.rstrip("_").replace("_", "-")}="{html.escape(str(v))}"' for k, v in attributes.items() if v)
+    return f"<{kind}{given}>{''.join(inside)}</{kind}>"
+
+
+def heads(*columns: tuple[str, str]) -> str:
+    """The row of a table's column headers, each with its class."""
+    return tag("thead", tag("tr", *(tag("th", text, scope="col", class_=kind) for text, kind in columns)))
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -73,7 +89,7 @@ def even_bet(epsilon: float | None) -> float:
 
 def percent(share: float) -> str:
     """A share in per cent, rounded up to a tenth."""
-    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):g} %"
+    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):g}%"
 
 
 def chance(delta: Fraction | float) -> str:

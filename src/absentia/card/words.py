@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from absentia.card.text import chance, even_bet, left, percent
-from absentia.exact import shown
+from absentia.exact import shown, shown_below
 from absentia.missing.complete import Complete
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ KINDS = {
     "design": "known by design: whoever made the survey decided who is asked what",
     "declared": "declared: somebody stands for it; it was not tested on these data",
     "certified": "certified: bounded from these data, and paid for from the budget",
+}
+PROCESSES = {
+    "patterns": "a list of patterns (such as the forms of a survey), one drawn for each record",
+    "independent": "columns, or blocks of them, go missing independently of one another",
+    "counts": "bounds on how many columns a record shows",
+    "matrix sampling": "each record is asked so many items, drawn by chance",
+    "mixture": "a mixture of several laws, one drawn for each record",
+    "product": "several laws on different columns, or one on top of another",
+    "gamma": "a law that values may change, by bounded odds",
+    "pattern model": "patterns whose probabilities depend on values",
+    "column model": "columns that go missing with probabilities that depend on values",
 }
 Words = dict[str, Any]
 
@@ -60,15 +72,22 @@ def figures(release: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def whose(plan: Plan) -> str:
-    return "person" if plan.schema.unit or plan.schema.long else "row"
+    """Who is protected: a person, where the schema says which column names one; else a record."""
+    return "person" if plan.schema.unit or plan.schema.long else "record"
+
+
+def plural(one: str) -> str:
+    return "people" if one == "person" else f"{one}s"
 
 
 def lead(document: Mapping[str, Any], plan: Plan) -> str:
     answers, asked = len(document["release"]["rows"]), len(plan.queries)
-    of = f" about {plan.n:,} {whose(plan)}s" if plan.n else ""
+    of = f" about {plan.n:,} {plural(whose(plan))}" if plan.n else ""
     text = f"{_many(answers, 'number')} answering {_many(asked, 'question')}{of}, each with noise that hides any one"
     text += f" {whose(plan)}. The promise is epsilon {shown(plan.budget.epsilon)}"
-    text += f" at delta {shown(plan.budget.delta)}." if plan.budget.delta else ", without any delta."
+    text += (
+        f", with an allowance (delta) of {chance(plan.budget.delta)}." if plan.budget.delta else ", without any delta."
+    )
     if document["saving"] and document["saving"] > 1.0005:
         text += f" Without using the missing entries it would take {document['saving']:.2f} times this noise."
     return text
@@ -83,9 +102,9 @@ def _many(n: int, what: str) -> str:
 
 def promise(release: Mapping[str, Any], plan: Plan) -> list[Words]:
     one = whose(plan)
+    unaware = f"as long as they do not know which entries of the {one} are missing, and the law below is true."
     against = (
-        f"Holds against anybody who reads these answers, whatever they know about everybody else, as long as they do"
-        f" not know which entries of the {one} are missing, and the law below is true.",
+        f"Holds against anybody who reads these answers, whatever they know about everybody else, {unaware}",
         "Holds against anybody, and needs nothing to be true about missing entries.",
         f"Holds against somebody who knows which entries of the {one} were observed; the law must be true.",
     )
@@ -112,28 +131,24 @@ def meaning(release: Mapping[str, Any], plan: Plan) -> list[str]:
     text = f"Think of {worlds}. From these answers nobody can tell well which of the two they live in."
     if e is None:
         return [text, "For this release no finite figure can be given: nothing is promised."]
-    bet = f"A sceptic for whom both are equally likely ends at most {percent(even_bet(e))} sure of one"
-    extra = f" (and each conclusion gets an allowance of {chance(d)}, the delta)." if d else "."
-    power = min(1.0, 0.05 * 2.718281828459045 ** min(e, 50.0) + float(d))
-    test = f"A test that wrongly accuses one {one} in 20 catches a true one with a chance of at most {percent(power)}."
-    return [text, bet + extra, test]
+    bet = f"A sceptic for whom both are equally likely ends at most {percent(even_bet(e))} sure of one."
+    bet += f" Delta is an allowance of {chance(d)} on the chance of every such conclusion." if d else ""
+    power = min(1.0, 0.05 * math.exp(min(e, 50.0)) + float(d))
+    test = f"A test for one {one} that raises a false alarm in 5% of all cases is right in a real case with a chance of"
+    return [text, bet, f"{test} at most {percent(power)}; guessing blindly would give 5%."]
 
 
 def not_protected(plan: Plan) -> list[str]:
     one = whose(plan)
     said = [
-        "Facts about groups. If a habit goes with an illness, these answers may show it, also about people who are"
-        " not in the table.",
-        f"What other publications tell. Only releases that stand in the budget book below are counted; a {one} that"
-        " appears in other tables spends there too.",
+        "Facts about groups. If a habit goes with an illness, these answers may show it, for everybody who has it.",
+        "What other publications tell. Only releases that stand in the budget book below are counted.",
         "The table itself, where it is kept: a promise about answers is none about stolen files.",
     ]
     if plan.relation == "substitute":
-        said.append(f"The number of {one}s, which is public.")
+        said.append(f"The number of {plural(one)}, which is public.")
     if not isinstance(plan.missing, Complete):
-        said.append(
-            "Whether an entry is missing, as well as its value: for that the figure without missingness holds."
-        )
+        said.append("Whether an entry is missing, as well as its value: for that the figure without missingness holds.")
     if plan.missing.data_dependent:
         said.append("What a known mask tells by itself: masks may depend on values, and no noise can mend that.")
     return said
@@ -147,11 +162,14 @@ def law(document: Mapping[str, Any], plan: Plan) -> list[list[str]]:
     m, seen = plan.missing, document["observed"]
     if isinstance(m, Complete):
         return [["What", "Nothing is used about missing entries: the promise is that of the noise alone."]]
-    lines = [["What", f"{m.name}, a law over {_many(len(m.columns), 'column')}"]]
+    lines = [["What", f"{PROCESSES.get(m.name, m.name)}; {_many(len(m.columns), 'column')}"]]
     if seen is not None:
-        text = f"A row shows at most {seen['most']:g} of the {_many(seen['columns'], 'column')} that are read here,"
-        text += f" {shown(seen['mean'], 3)} on average, and anything at all with probability at most"
-        lines.append(["How much", f"{text} {shown(seen['anything'], 3)}."])
+        text = f"A record shows at most {seen['most']:g} of the {_many(seen['columns'], 'column')} that are read here,"
+        text += f" at most {shown(seen['mean'], 3)} on average"
+        text += f", and nothing at all with probability at least {shown_below(1 - seen['anything'], 3)}" * (
+            seen["anything"] < 1
+        )
+        lines.append(["How much", text + "."])
     lines += [["Why", m.because], ["Who says so", m.by or "nobody is named"], ["How it is known", KINDS[m.kind]]]
     if m.confidence:
         lines.append(["Confidence", f"{m.confidence} that the bounds hold, stated apart from delta"])

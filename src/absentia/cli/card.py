@@ -35,9 +35,7 @@ def verify(file: str, ledger_file: str | None, as_json: bool) -> None:
     checks = found.verify(ledger_file)
     told = found.document["release"]
     if as_json:
-        echo_json(
-            {"verified": True, "checks": list(checks), "plan": told["plan_identity"], "receipt": told["receipt"]}
-        )
+        echo_json({"verified": True, "checks": list(checks), "plan": told["plan_identity"], "receipt": told["receipt"]})
         return
     echo("The card agrees with itself; every figure was computed again without the data.")
     for line in checks:
