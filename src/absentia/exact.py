@@ -7,6 +7,7 @@ value, and `above` returns a double that no point of the ball exceeds.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -32,6 +33,11 @@ __all__ = [
 ]
 
 
+MOST_DIGITS = 5000
+LONG_EXPONENT = re.compile(r"[eE][+-]?[0-9_]*[1-9_][0-9_]{3}")
+"""Written out, such a number would fill the memory"""
+
+
 def exact(value: object, field: str) -> Fraction:
     """The exact rational that `value` spells; a float is refused because its decimal text is not what it holds.
 
@@ -42,6 +48,8 @@ def exact(value: object, field: str) -> Fraction:
         raise InputError(
             field, value, 'an exact number: a string such as "0.1" or "1/3", an int, a Fraction or a Decimal'
         )
+    if isinstance(value, (str, Decimal)) and (len(str(value)) > MOST_DIGITS or LONG_EXPONENT.search(str(value))):
+        raise InputError(field, value, f"a number of at most {MOST_DIGITS} digits, with an exponent of at most three")
     try:
         return Fraction(value.strip() if isinstance(value, str) else value)
     except (ValueError, ZeroDivisionError, OverflowError, InvalidOperation):

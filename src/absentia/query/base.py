@@ -162,7 +162,7 @@ def columns_of(value: object, field: str = "columns") -> tuple[str, ...]:
 
 def share_of(value: object) -> Fraction:
     """A relative share of the budget."""
-    share = Fraction(value) if isinstance(value, float) and value == int(value) else exact(value, "share")
+    share = Fraction(value) if isinstance(value, float) and value.is_integer() else exact(value, "share")
     if not 0 < share <= 10**6:
         raise InputError("share", value, "a number above 0, at most 1000000")
     return share
