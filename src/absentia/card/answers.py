@@ -8,7 +8,7 @@ from typing import Any
 
 from absentia.card import figures
 from absentia.card.figures import Scale
-from absentia.card.text import decimals_for, fixed, heads, markup, name, tag
+from absentia.card.text import Measure, heads, markup, name, tag
 from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, half_width
 
 __all__ = ["answers", "errors_table"]
@@ -29,7 +29,8 @@ def answers(release: Release, most: int) -> str:
             out.append(Figure(f"q{i}", title, kind, found[: most - shown], len(found), release, notes).html())
         shown += len(found)
     sampling = any(noise_share(r, release) < 0.995 for r in rows[:most])
-    parts = [figures.key(sampling) if rows else "", *out, notes.html(), _more(len(rows) - most, "answers")]
+    bare = any(r["se_noise"] is None for r in rows[:most])
+    parts = [figures.key(sampling, bare) if rows else "", *out, notes.html(), _more(len(rows) - most, "answers")]
     return "".join([*parts, _own(release, most)])
 
 
@@ -77,6 +78,9 @@ def remarks(row: Row) -> list[str]:
     note = str(row["note"])
     known = next((text for text in (OF_OBSERVED, OF_TABLE) if note.startswith(text)), "")
     rest = note[len(known) :].strip("; ")
+    if rest.startswith("("):  # "(at most)" belongs to what stands before it
+        first, _, rest = rest.partition("; ")
+        known = f"{known} {first}"
     return [*([known] if known else []), *(rest.split("; ") if rest else [])]
 
 
@@ -166,19 +170,24 @@ def _half(r: Row) -> float | None:
     return max(sides) if sides else None
 
 
+def measure(r: Row) -> Measure:
+    return Measure.of(max((abs(r[k]) for k in ("low", "estimate", "high") if r[k] is not None), default=0.0), _half(r))
+
+
 def estimate(r: Row) -> str:
     """The estimate with as many digits as its error leaves; in words where there is none."""
     if r["estimate"] is None or r["se_noise"] is None:
         return "not known"
-    return fixed(r["estimate"], decimals_for(_half(r)))
+    m = measure(r)
+    return m.write(r["estimate"]) + m.word
 
 
 def ends(r: Row) -> str:
     """The interval, rounded outwards."""
     if r["low"] is None or r["high"] is None:
         return "none"
-    d = decimals_for(_half(r))
-    return f"{fixed(r['low'], d, -1)} to {fixed(r['high'], d, 1)}"
+    m = measure(r)
+    return f"{m.write(r['low'], -1)} to {m.write(r['high'], 1)}{m.word}"
 
 
 def noise_share(r: Row, release: Release) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from absentia.card.text import even_bet, fixed, markup, percent, tag
+from absentia.card.text import Measure, even_bet, fixed, markup, tag
 from absentia.exact import shown
 
 __all__ = ["Scale", "axis", "bets", "budget_bar", "gamma_chart", "grid", "interval", "key"]
@@ -58,9 +58,14 @@ def grid(name: str, scale: Scale) -> str:
 def axis(scale: Scale) -> str:
     """The numbers below the lines."""
     ticks = scale.ticks()
-    decimals = min(12, max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))) if ticks else 0
-    texts = "".join(f'<text x="{scale.at(t)}" y="12" text-anchor="middle">{fixed(t, decimals)}</text>' for t in ticks)
-    return f'<svg width="100%" height="18" aria-hidden="true">{texts}</svg>'
+    m = Measure.of(max(map(abs, ticks), default=0.0), ticks[1] - ticks[0] if ticks else None)
+    gap = (ticks[1] - ticks[0]) / m.unit if ticks else 1.0
+    decimals = min(12, max(0, -math.floor(math.log10(gap) + 1e-9)))
+    texts = "".join(
+        f'<text x="{scale.at(t)}" y="12" text-anchor="middle">{fixed(t / m.unit, decimals)}</text>' for t in ticks
+    )
+    unit = f'<text x="100%" y="26" text-anchor="end">{m.word.strip()}</text>' if m.word else ""
+    return f'<svg width="100%" height="{30 if unit else 18}" aria-hidden="true">{texts}{unit}</svg>'
 
 
 def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar: bool) -> str:
@@ -69,7 +74,10 @@ def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar:
     `noise`: the share of the interval that the noise alone would have. No dot where there is no standard error.
     """
     low, high, x = row["low"], row["high"], row["estimate"]
-    marks = f'<use href="#{back}" width="100%" height="{ROW}"/>' if back else ""
+    zero = scale.at(0.0)
+    marks = f'<line class="z" x1="{zero}" x2="{zero}" y1="4" y2="22"/>'
+    if back:
+        marks = f'<use href="#{back}" width="100%" height="{ROW}"/>'
     if bar and x is not None:
         marks += _line("f", scale, 0.0, x)
     if low is not None and high is not None:
@@ -85,7 +93,7 @@ def _line(kind: str, scale: Scale, a: float, b: float) -> str:
     return f'<line class="{kind}" x1="{scale.at(a)}" x2="{scale.at(b)}" y1="{MIDDLE}" y2="{MIDDLE}"/>'
 
 
-def key(sampling: bool) -> str:
+def key(sampling: bool, bare: bool) -> str:
     """What dot, band and line mean."""
     dot = '<circle class="d" cx="14" cy="7" r="4.5"/>'
     band = '<line class="b" x1="1" x2="27" y1="7" y2="7"/>'
@@ -93,6 +101,8 @@ def key(sampling: bool) -> str:
     items = [(dot, "estimate"), (band, "what the noise adds")]
     if sampling:
         items.append((thin, "the whole interval: noise, sampling, width of bins"))
+    if bare:
+        items.append((thin.replace('"s"', '"s o"'), "public bounds: nothing finer can be said"))
     return '<ul class="key">' + "".join(
         f'<li><svg width="28" height="14" aria-hidden="true">{mark}</svg>{text}</li>' for mark, text in items
     ) + "</ul>"  # fmt: skip
@@ -111,9 +121,7 @@ def bets(promise: Sequence[Mapping[str, Any]], epsilons: Sequence[float | None])
         lines += f'<text class="strong" x="{scale.at(0.51)}" y="{y - 14}">{markup(said["name"])}: {said["even_bet"]}'
         lines += f'</text><line class="b" x1="{scale.at(0.5)}" x2="{to}" y1="{y}" y2="{y}"/>'
         lines += f'<circle class="d" cx="{to}" cy="{y}" r="5.5"/>'
-    told = "; ".join(
-        f"{said['name']}: at most {percent(even_bet(e))}" for said, e in zip(promise, epsilons, strict=True)
-    )
+    told = "; ".join(f"{said['name']}: at most {said['even_bet']}" for said in promise)
     return _named("bets", "What an even bet about one person can become", told, 172, lines)
 
 

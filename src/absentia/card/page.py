@@ -102,7 +102,7 @@ def _answers(document: Document, most: int) -> str:
 
 def _promise(document: Document, most: int) -> str:
     words, release = document["words"], document["release"]
-    delta = shown(release["guarantee"]["delta"])
+    delta = shown(Fraction(release["plan"]["budget"]["delta"]))
     intro = f"Three figures, always together: each is a proved upper bound at delta {delta}, rounded up. Smaller is"
     chart = figures.bets(words["promise"], [f["epsilon"] for f in three(release)])
     caption = "How sure a sceptic can become of one of two equally likely worlds (50%: nothing learned; 100%: certain)."

@@ -78,11 +78,12 @@ def _loss(document: Document) -> dict[str, Any]:
         for p, f in zip(words["promise"], figures(release), strict=True)
     )
     rests = "; ".join(f"{k}: {v}" for k, v in words["law"])
+    details = f"All at delta {plan['budget']['delta']}, proved and rounded up. {told}. {rests}."
     return {
         "privacy_unit": one,
         "privacy_unit_details": f"Adjacent tables differ in one {one}, which {how}, its missing entries included.",
         "privacy_parameters": {k: v for k, v in parameters.items() if v is not None},
-        "privacy_parameters_details": f"All at delta {shown(g['delta'])}, proved and rounded up. {told}. {rests}.",
+        "privacy_parameters_details": details,
     }
 
 

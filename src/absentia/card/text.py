@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import math
 import unicodedata
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 
 from absentia.exact import shown, shown_below
 from absentia.plain import visible
 
-__all__ = ["chance", "cut", "decimals_for", "even_bet", "fixed", "heads", "left", "markup", "name", "percent", "tag"]
+__all__ = ["Measure", "chance", "even_bet", "fixed", "heads", "left", "markup", "name", "percent", "tag"]
 
 STACKED = 4  # combining marks that one letter may carry before they are written out
 TINY = 1e-9
@@ -75,6 +76,35 @@ def fixed(value: float | None, decimals: int, towards: int = 0) -> str:
     number = Decimal(value).quantize(Decimal(1).scaleb(-decimals), how)
     text = f"{number:,f}"
     return text.replace("-", "\u2212") if number else text.replace("-", "")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How the numbers of one answer are written: their unit and how many decimals their error leaves."""
+
+    unit: float
+    word: str
+    decimals: int
+
+    @staticmethod
+    def of(biggest: float, error: float | None) -> Measure:
+        """Millions for what is millions wide, powers of ten for what is tiny, else plain numbers."""
+        for unit, word in LARGE:
+            if biggest >= unit and (error or 0.0) >= unit / 1000:
+                return Measure(unit, f" {word}", decimals_for((error or unit) / unit))
+        if 0 < biggest < 1e-3:
+            power = 3 * math.floor(math.log10(biggest) / 3)
+            digits = str(power).replace("-", "\u207b").translate(RAISED)
+            return Measure(10.0**power, f" \u00d7 10{digits}", decimals_for((error or biggest) / 10.0**power))
+        return Measure(1.0, "", decimals_for(error))
+
+    def write(self, value: float, towards: int = 0) -> str:
+        """The number without its unit."""
+        return fixed(value / self.unit, self.decimals, towards)
+
+
+LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
 def left(value: float | None) -> str:

@@ -83,8 +83,10 @@ def plural(one: str) -> str:
 def lead(document: Mapping[str, Any], plan: Plan) -> str:
     answers, asked = len(document["release"]["rows"]), len(plan.queries)
     of = f" about {plan.n:,} {plural(whose(plan))}" if plan.n else ""
-    text = f"{_many(answers, 'number')} answering {_many(asked, 'question')}{of}, each with noise that hides any one"
-    text += f" {whose(plan)}. The promise is epsilon {shown(plan.budget.epsilon)}"
+    text = f"{_many(answers, 'number')} answering {_many(asked, 'question')}{of}"
+    if not answers:
+        text = f"{_many(asked, 'question')}{of}, answered by whoever runs them"
+    text += f", each with noise that hides any one {whose(plan)}. The promise is epsilon {shown(plan.budget.epsilon)}"
     text += (
         f", with an allowance (delta) of {chance(plan.budget.delta)}." if plan.budget.delta else ", without any delta."
     )
