@@ -90,8 +90,10 @@ def amplify(
     """The guarantee of a noise or of a black box on data masked by a law.
 
     \b
-    absentia amplify --noise gaussian --sigma 2 --p-star 0.72 --reach 0.5 --delta 1e-6
-    absentia amplify --noise blackbox --base-epsilon 8 --base-delta 1e-6 --p-star 0.72 --delta 1e-6
+    absentia amplify --noise gaussian --sigma 2 --p-star 0.72 --reach 0.5 \\
+                     --delta 1e-6
+    absentia amplify --noise blackbox --base-epsilon 8 --base-delta 1e-6 \\
+                     --p-star 0.72 --delta 1e-6
     """
     law = stated_law(p_star, reach, law_file, full_reach, data_dependent)
     mechanism = _mechanism(noise, sigma, scale, base_epsilon, base_delta)

@@ -77,7 +77,7 @@ def main(argv: list[str] | None = None) -> None:
         echo(told.getvalue().rstrip("\n"), err=True)
         sys.exit(problem.exit_code)
     except click.Abort:
-        echo("absentia: interrupted; nothing was left half-written, what was charged stays charged", err=True)
+        echo("absentia: interrupted; no file is half-written, what was charged stays charged", err=True)
         sys.exit(130)
     except AbsentiaError as refusal:
         show_refusal(refusal, "--json" in arguments)

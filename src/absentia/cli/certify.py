@@ -32,7 +32,8 @@ def certify(
     """A law of missingness from TABLE that holds with the given confidence; the book's law is amended by it.
 
     \b
-    absentia certify people.csv --schema schema.toml --epsilon 0.1 --confidence 0.99 --ledger study.ledger
+    absentia certify people.csv --schema schema.toml --epsilon 0.1 \\
+                     --confidence 0.99 --ledger study.ledger
     """
     schema = Schema.load(schema_file)
     with Ledger.open(ledger_file) as book:

@@ -45,7 +45,8 @@ def init(
 
     \b
     absentia ledger init study.ledger plan.toml
-    absentia ledger init study.ledger plan.toml --epsilon 2 --later followup.toml --aside 0.1
+    absentia ledger init study.ledger plan.toml --epsilon 2 \\
+                         --later followup.toml --aside 0.1
     """
     first = Plan.load(plan)
     own = first.budget.to_dict()

@@ -46,7 +46,7 @@ def profile(
     \b
     absentia profile people.csv --schema schema.toml
     absentia profile people.csv --schema schema.toml --k 2 --figures figures/
-    absentia profile people.csv --schema schema.toml --evidence --cluster interviewer
+    absentia profile people.csv --schema schema.toml --evidence --cluster ward
     """
     if cluster is not None and not with_evidence:
         raise InputError("--cluster", cluster, "a column together with --evidence")

@@ -13,7 +13,7 @@ from absentia.errors import BudgetRefused, HazardRefused, InputError
 from absentia.exact import exact, round_down, round_up
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger
-from absentia.missing.certify import certified, observed_histogram_reach
+from absentia.missing.certify import certified, level_of, observed_histogram_reach
 from absentia.missing.counts import Counts
 from absentia.noise.bits import require_entropy
 from absentia.noise.sampling import draw, grid_for
@@ -55,7 +55,7 @@ def certify(
     It bounds the average over the rows of the table: it holds for every record under MCAR, otherwise put gamma around.
     """
     e, account = exact(epsilon, "epsilon"), book.account
-    exact(confidence, "confidence")
+    level_of(confidence)
     if e <= 0:
         raise InputError("epsilon", epsilon, "a number above 0")
     if schema.to_dict() != dict(account.schema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -48,7 +49,8 @@ def total_and_reason(after: Account) -> tuple[str, str]:
         ), "What mechanisms beside the Gaussian ones may use is fixed before the first answer."
     beside = after.room_aside if after.family == "gaussian" else after.others
     figure = after.binding_epsilon(after.guarantee(None if after.alone else beside))
-    return f"the total would be epsilon {shown(figure)}", (
+    total = f"be epsilon {shown(figure)}" if math.isfinite(figure) else "have no finite epsilon"
+    return f"the total would {total}", (
         f"The total is recomputed from base losses (T7), {after.binding.replace('_', ' ')};"
         " amplified figures never add."
     )

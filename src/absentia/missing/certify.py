@@ -154,7 +154,7 @@ def survival_bounds(
     error probability is shared equally, and no tail is larger than the one below it.
     """
     counts = [number(value, f"counts[{i}]") for i, value in enumerate(noisy)]
-    beta = (1 - exact(confidence, "confidence")) / len(counts)
+    beta = (1 - level_of(confidence)) / len(counts)
     grid = number(rounding, "rounding")
     out: list[Fraction] = []
     for i in range(len(counts)):
@@ -191,7 +191,7 @@ def certified(
     mass[0] = 1 - bounds[0]
     for top, value, beyond in zip(tops, bounds, [*bounds[1:], Fraction(0)], strict=True):
         mass[top] += value - beyond
-    sure = written(exact(confidence, "confidence"))
+    sure = written(level_of(confidence))
     return Counts(
         columns=names,
         mass=tuple(mass),
@@ -218,5 +218,12 @@ def _check(
             "A response rate read off the data is a diagnostic, never a guarantee.",
             "Release the histogram with Laplace or Gaussian noise and give that noise.",
         )
-    if not Fraction(1, 2) <= exact(confidence, "confidence") < 1:
+    level_of(confidence)
+
+
+def level_of(confidence: object) -> Fraction:
+    """The confidence as an exact number; asked of it before anything is charged, too."""
+    level = exact(confidence, "confidence")
+    if not Fraction(1, 2) <= level < 1:
         raise InputError("confidence", confidence, 'a probability in [1/2, 1), such as "0.95"')
+    return level
