@@ -155,7 +155,7 @@ def test_schema_command(tmp_path: Path) -> None:
     run = CliRunner()
     printed = run.invoke(cli, ["schema", str(table)])
     assert printed.exit_code == 0
-    assert '[columns."bmi"]' in printed.output
+    assert "[columns.bmi]" in printed.output
     assert '[columns."a b"]' in printed.output
     assert "SECRET" not in printed.output
     assert run.invoke(cli, ["schema", "-"], input=table.read_bytes()).output == printed.output
