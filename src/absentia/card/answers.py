@@ -16,6 +16,7 @@ __all__ = ["answers", "errors_table"]
 COUNTS = ("count", "histogram", "marginal")
 APART = ("regression", "moments", "covariance", "pca", "linear")
 UNLIKE = 6.0  # intervals that differ by more than this cannot share a scale where rows may differ in unit
+SHORT = 14  # rows that are kept on one printed page
 OWN_SCALE = "every row has a scale of its own, which begins or ends at zero"
 Row = Mapping[str, Any]
 Release = Mapping[str, Any]
@@ -102,7 +103,8 @@ class Figure:
         head = tag("thead", self._head(), role="rowgroup")
         body = tag("tbody", *rows, self._axis(), role="rowgroup")
         table = tag("table", head, body, class_="answers", role="table", aria_labelledby=ident)
-        return tag("figure", tag("h3", name(self.title), id=ident), back, table, self._caption(), aria_labelledby=ident)
+        parts = (tag("h3", name(self.title), id=ident), back, table, self._caption())
+        return tag("figure", *parts, aria_labelledby=ident, class_="short" if len(self.rows) <= SHORT else "")
 
     def _head(self) -> str:
         sure = f"{100 * float(self.release['plan']['confidence']):.4g}% interval"

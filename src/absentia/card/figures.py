@@ -35,15 +35,16 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.4g}%"
 
-    def ticks(self, fewest: int = 3) -> list[float]:
-        """Round numbers inside: the widest steps that give so many."""
+    def ticks(self) -> list[float]:
+        """Round numbers inside: three to five of them, or two where their labels would touch."""
         power = math.floor(math.log10(self.high - self.low)) + 1
-        for unit in (10.0**power, 10.0 ** (power - 1), 10.0 ** (power - 2)):
-            for step in (5 * unit, 2 * unit, unit):
-                first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-                if last - first + 1 >= fewest:
-                    return [k * step for k in range(first, last + 1)]
-        return []
+        found: list[float] = []
+        for step in (m * 10.0 ** (power - k) for k in range(3) for m in (5, 2, 1)):
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            before, found = found, [k * step for k in range(first, last + 1)]
+            if len(found) >= 3:
+                return before if len(found) > 5 and len(before) == 2 else found
+        return found
 
 
 def grid(name: str, scale: Scale) -> str:
