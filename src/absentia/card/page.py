@@ -102,7 +102,7 @@ def _answers(document: Document, most: int) -> str:
 
 def _promise(document: Document, most: int) -> str:
     words, release = document["words"], document["release"]
-    delta = shown(Fraction(release["plan"]["budget"]["delta"]))
+    delta = markup(release["plan"]["budget"]["delta"])
     intro = f"Three figures, always together: each is a proved upper bound at delta {delta}, rounded up. Smaller is"
     chart = figures.bets(words["promise"], [f["epsilon"] for f in three(release)])
     caption = "How sure a sceptic can become of one of two equally likely worlds (50%: nothing learned; 100%: certain)."
@@ -184,8 +184,8 @@ def _spent(book: Document, key: str, title: str, limit: float, widest: float) ->
         "tr",
         tag("th", title, scope="row"),
         tag("td", figures.budget_bar(spent, limit, widest), class_="plot"),
-        tag("td", shown(spent), class_="n"),
-        tag("td", left(book["remaining"][key]), class_="n"),
+        tag("td", shown(spent), class_="n", data_label="spent"),
+        tag("td", left(book["remaining"][key]), class_="n", data_label="left"),
         class_="now" if key == book["binding"] else "",
     )
 

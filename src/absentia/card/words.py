@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from absentia.card.text import chance, even_bet, left, percent
 from absentia.exact import shown, shown_below
 from absentia.missing.complete import Complete
+from absentia.missing.text import written
 
 if TYPE_CHECKING:
     from absentia.planning.planned import Plan
@@ -195,7 +196,7 @@ def gamma(document: Mapping[str, Any], plan: Plan) -> str:
 def mask(release: Mapping[str, Any], plan: Plan) -> str:
     known = shown(figures(release)[2]["epsilon"])
     text = f"Somebody who was told which entries of a {whose(plan)} were observed, but not what was in them, faces"
-    text += f" epsilon {known} at delta {shown(plan.budget.delta)}."
+    text += f" epsilon {known} at delta {written(plan.budget.delta)}."
     if plan.missing.data_dependent:
         text += " The mask may tell them something by itself, before any answer is read; no mechanism can mend that."
     elif not isinstance(plan.missing, Complete):
