@@ -112,19 +112,22 @@ class BallBound(Bound):
         return 0.0 if self.delta(Fraction(0)) == 0 else math.inf
 
     def _prove_epsilon(self, guess: float, delta: Fraction) -> float:
-        """The guess, polished by one Newton step in balls and stepped up until the ball proves it."""
+        """The guess, polished by one Newton step in balls and stepped up until the ball proves it; then halved back."""
         if guess < 1e-9 and self._proves(0.0, delta):
             return 0.0
         candidate = guess * (1 + 2.0**-50)
         if guess > 0 and self._proves_closely(candidate, delta):
             return candidate
         candidate = self._polished(guess, delta)
-        step = max(candidate * 2.0**-51, 1e-30)
-        while candidate < 1e300:
-            if self._proves(candidate, delta):
-                return candidate
-            candidate, step = candidate + step, 4 * step
-        return math.inf
+        step, refused = max(candidate * 2.0**-51, 1e-30), candidate
+        while not self._proves(candidate, delta):
+            refused, candidate, step = candidate, candidate + step, 4 * step
+            if candidate > 1e300:
+                return math.inf
+        while candidate - refused > 1e-10 * candidate:  # where floats carried few digits the steps grew large
+            middle = refused + (candidate - refused) / 2
+            refused, candidate = (refused, middle) if self._proves(middle, delta) else (middle, candidate)
+        return candidate
 
     def _proves(self, epsilon: float, delta: Fraction) -> bool:
         """Whether delta(epsilon) <= delta, decided in balls at the first precision that can tell."""

@@ -127,9 +127,11 @@ class GaussianPair(BallBound):
         """
         if self._flat:
             return (-epsilon.expm1()).max(arb(0))
+        if epsilon == 0 and self.up == self.low:
+            return self._tail_gap(arb(0), arb(1))  # by symmetry; far atoms leave the loss too flat for a bracket
         approx = float(epsilon.mid())
         if approx >= self._limit:
-            return self._beyond_limit(epsilon)
+            return self._at_limit(epsilon)
         lo, hi = self._bracket(epsilon, self._tau(approx))
         if lo.at == hi.at:
             return arb("nan")
@@ -144,7 +146,9 @@ class GaussianPair(BallBound):
             w = arb(max(abs(tau), 1e-12) * 2.0 ** (-49 + 4 * attempt))
             lo, hi = self._side(arb(tau) - w, epsilon), self._side(arb(tau) + w, epsilon)
             if lo.excess <= 0 and hi.excess >= 0:
-                return lo, hi
+                if attempt < 3:
+                    return lo, hi
+                break  # floats knew few digits of tau
         left, right = self._bisected(epsilon)
         return self._side(left, epsilon), self._side(right, epsilon)
 
@@ -173,10 +177,10 @@ class GaussianPair(BallBound):
         p, q = self._densities(y)
         return Side(y, p.log() - q.log() - epsilon, q)
 
-    def _beyond_limit(self, epsilon: arb) -> arb:
-        """0, when the loss never reaches epsilon; unknown at this precision otherwise."""
+    def _at_limit(self, epsilon: arb) -> arb:
+        """0 when the loss never reaches epsilon; else delta a little before the limit, which is larger."""
         mass = sum((ball(q) for x, q in self.low if x == 0), arb(0))
-        return arb(0) if epsilon >= -mass.log() else arb("nan")
+        return arb(0) if epsilon >= -mass.log() else self.delta_ball(arb(self._limit * (1 - 2.0**-40)))
 
     @cached_property
     def _cache(self) -> dict[int, tuple[list[tuple[arb, arb]], list[tuple[arb, arb]]]]:

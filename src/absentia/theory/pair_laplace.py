@@ -87,6 +87,8 @@ class LaplacePair(BallBound):
 
     def delta_ball(self, epsilon: arb) -> arb:
         """The formula on the stretch that holds the crossing; on both neighbours when that cannot be told."""
+        if epsilon == 0 and self.up == self.low:  # by symmetry the crossing is at 0
+            return -sum((ball(q) * (-ball(x) / ball(self.scale)).expm1() for x, q in self.up), arb(0))
         a = epsilon.exp()
         last = len(self.up) - 1
         k = int(np.searchsorted(self._knots[1], float(epsilon.mid()), side="right")) - 1

@@ -1,0 +1,42 @@
+"""T2 where floats carry few digits: values from 80-digit arithmetic, met within 1e-9 and never from below."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import absentia as ab
+
+RARE = ab.ReachLaw([0, 1], [1 - Fraction(1, 10**12), Fraction(1, 10**12)])
+FAR = ab.ReachLaw([0, 1e6], ["1/2", "1/2"])
+HALF = ab.ReachLaw([0, 1], ["1/2", "1/2"])
+
+
+def close_above(value: float, true: float) -> bool:
+    return true * (1 - 1e-15) <= value <= true * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", [ab.Gaussian(1), ab.Laplace(1)])
+def test_delta_at_epsilon_0_with_far_atoms(noise: ab.Gaussian | ab.Laplace) -> None:
+    assert close_above(ab.amplify(noise, FAR).delta(0), 0.5)
+
+
+def test_epsilon_of_rare_rows_is_tight() -> None:
+    assert close_above(ab.amplify(ab.Gaussian(1), RARE).epsilon("1e-13"), 3.110776496378948e-12)
+
+
+def test_epsilon_at_a_delta_next_to_the_mass_of_an_atom_is_tight() -> None:
+    law = ab.ReachLaw([0, 0.001, 50], [0.9, 0.0999, 0.0001])
+    assert close_above(ab.amplify(ab.Gaussian(0.5), law).epsilon("1e-4"), 4158.7801984487121)
+
+
+@pytest.mark.parametrize(("epsilon", "true"), [(0.0, 3.82924922548026277e-13), (1e-12, 1.90610115236700255e-13)])
+def test_rare_records_added_or_removed_are_tight(epsilon: float, true: float) -> None:
+    assert close_above(ab.amplify(ab.Gaussian(1), RARE, relation="add_remove").delta(epsilon), true)
+
+
+def test_an_epsilon_just_below_the_limit_of_the_loss_is_answered() -> None:
+    g = ab.amplify(ab.Gaussian(1), HALF, relation="add_remove")  # math.log(2) lies below ln 2, by less than a double
+    assert close_above(g.delta(math.log(2)), 0.0549277817222252499)
