@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -13,6 +15,7 @@ import pytest
 
 import absentia.cli as command_line
 from absentia.cli.app import COMMANDS
+from absentia.cli.text import working
 from absentia.plain import HIDDEN, shortened, visible
 from cli_helpers import PLAN, SCHEMA, SECRET, Run, absentia, installed, opened, study, table
 
@@ -194,3 +197,36 @@ def absentia_version() -> str:
     from importlib.metadata import version
 
     return version("absentia")
+
+
+def test_a_sign_of_life_comes_after_a_second_and_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is the timer's: one that rings at once, one that never does, and a pipe."""
+    import threading
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    class Rings(threading.Timer):
+        def __init__(self, interval: float, function: Callable[[], None]) -> None:
+            super().__init__(0, function)
+            assert interval == 1
+
+        def start(self) -> None:
+            self.function()
+
+        def join(self, timeout: float | None = None) -> None:
+            pass
+
+    class Silent(Rings):
+        def start(self) -> None:
+            pass
+
+    said = []
+    for timer, stream in ((Rings, Terminal()), (Silent, Terminal()), (Rings, io.StringIO())):
+        monkeypatch.setattr("threading.Timer", timer)
+        monkeypatch.setattr("sys.stderr", stream)
+        with working("computing the plan"):
+            pass
+        said.append("computing the plan" in stream.getvalue())
+    assert said == [True, False, False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from absentia.cli.text import echo, echo_json, load_spec
+from absentia.cli.text import echo, echo_json, load_spec, working
 from absentia.errors import InputError
 from absentia.ledger.account import BINDINGS
 from absentia.ledger.chain import Receipt
@@ -48,11 +48,13 @@ def init(
     absentia ledger init study.ledger plan.toml --epsilon 2 \\
                          --later followup.toml --aside 0.1
     """
-    first = Plan.load(plan)
+    with working("computing the plan"):
+        first = Plan.load(plan)
     own = first.budget.to_dict()
     total = Budget(epsilon or own["epsilon"], delta or own["delta"])
     part = Budget(aside, aside_delta) if aside is not None else None
-    others = [Plan.load(p) for p in later]
+    with working("computing the later plans"):
+        others = [Plan.load(p) for p in later]
     with Ledger.create(book, first, budget=total, binding=binding, later=others, aside=part) as made:  # type: ignore[arg-type]
         _shown(made, as_json)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from absentia.cli.text import echo, echo_json
+from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
 from absentia.planning.explain import three
 from absentia.planning.plan import Plan
@@ -29,18 +29,17 @@ def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool,
     absentia plan plan.toml
     absentia plan plan.toml --what-if gamma=2 --what-if without
     """
-    found = Plan.load(file)
-    outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
-    if emit_python:
-        echo(script(file, asked, derivation))
-    elif as_json:
-        echo_json(as_dict(found, outcomes))
-    elif derivation:
-        echo(found.explain())
-    else:
-        echo(found.summary())
-        if outcomes:
-            echo("\n" + table(outcomes))
+    with working("computing the plan"):
+        found = Plan.load(file)
+        outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
+        if emit_python:
+            echo(script(file, asked, derivation))
+        elif as_json:
+            echo_json(as_dict(found, outcomes))
+        else:
+            echo(found.explain() if derivation else found.summary())
+            if outcomes:
+                echo("\n" + table(outcomes))
 
 
 def _outcomes(found: Plan, text: str) -> tuple[Outcome, ...]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from absentia.cli.text import echo, echo_json
+from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.table.profile import Profile
@@ -61,7 +60,7 @@ def profile(
     if with_evidence:
         from absentia.table.evidence import evidence
 
-        with _working("testing"):
+        with working("testing"):
             tests = evidence(source, schema, cluster)
         if as_json:
             out["evidence"] = tests.to_dict()
@@ -87,15 +86,6 @@ def _stdin(stream: BinaryIO, again: bool) -> Source:
             yield part.to_batches(max_chunksize=2**16)
 
     return Source(tuple(header), streams)
-
-
-def _working(what: str) -> AbstractContextManager[Any]:
-    """A sign of life on a terminal."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(what)
 
 
 def _draw(found: Profile, directory: str) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import threading
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import click
 from absentia.errors import InputError
 from absentia.plain import visible
 
-__all__ = ["echo", "echo_json", "load_spec", "wrapped"]
+__all__ = ["echo", "echo_json", "load_spec", "working", "wrapped"]
 
 WIDTH = 80
 
@@ -33,6 +36,25 @@ def wrapped(text: str, indent: str = "") -> str:
 def echo_json(value: Any) -> None:
     """One JSON object on stdout: stable, sorted, full precision."""
     click.echo(json.dumps(value, sort_keys=True, indent=2, allow_nan=False))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A sign of life on a terminal after the first second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(what)
+    late = threading.Timer(1, status.start)
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+        late.join()
+        status.stop()
 
 
 def load_spec(path: str, field: str) -> dict[str, Any]:

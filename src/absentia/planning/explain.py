@@ -149,7 +149,8 @@ def _meaning(plan: Plan) -> Step:
 def summary(plan: Plan) -> str:
     """The plan in 80 columns: promise, blocks, errors, saving, hazards, advice."""
     d = plan.budget.delta
-    size = f"{len(plan.queries)} queries, {len(plan.scales)} statistics"
+    asked = f"{len(plan.queries)} {'query' if len(plan.queries) == 1 else 'queries'}"
+    size = f"{asked}, {len(plan.scales)} {'statistic' if len(plan.scales) == 1 else 'statistics'}"
     lines = [f"plan {plan.identity[:16]}: {size}, {plan.noise_family} noise"]
     lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {shown(d)}, proved and rounded up"]
     for name, g in three(plan):
