@@ -91,11 +91,16 @@ def row(
     note: str = "",
     limits: tuple[float, float] = (-math.inf, math.inf),
     table: bool = False,
+    shift: float = 0.0,
 ) -> Row:
-    """The row of an estimate; `table`: the interval is about the table itself, so it holds the noise only."""
+    """The row of an estimate; `table`: the interval is about the table itself, so it holds the noise only.
+
+    `shift`: how far errors push this estimate on average; the interval reaches as much further the other way.
+    """
     t = half_width(se_noise, 0.0 if table else se_sampling, reading)
     clipped = min(max(estimate, limits[0]), limits[1])
-    low, high = (min(max(edge, limits[0]), limits[1]) for edge in (estimate - t, estimate + t))
+    ends = (estimate - t - max(shift, 0.0), estimate + t - min(shift, 0.0))
+    low, high = (min(max(edge, limits[0]), limits[1]) for edge in ends)
     return Row(query, cell, clipped, se_noise, se_sampling, low, high, note)
 
 

@@ -1,13 +1,14 @@
 """Post-processing of moments: covariance and correlation matrices, principal components, linear regression.
 
-Standard errors hold the noise (by redrawing it around the released moments, a fixed number of times from a fixed seed:
-nothing private is simulated) and the sampling (by the formulas of normal samples).
+Standard errors hold the noise and the sampling (as of normal values), each found by redrawing it around the released
+moments. Readings that are not linear are pushed by errors; intervals reach further the other way by what redrawing
+shows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,12 +19,13 @@ from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, s
 from absentia.query.columns import HIDDEN, one
 from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
 from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, set_of
+from absentia.query.spread import Redrawn, unstable
 from absentia.query.statistic import Statistic
 
 __all__ = ["correlation", "covariance", "pca", "regression"]
 
-REDRAWS = 200
-SEED = 20_240_229
+CLEAR = 0.9
+"""Mean squared cosine of a component with its redrawn self, below which its direction is not told apart."""
 NORMAL = OF_OBSERVED + "; sampling error as of normal values"
 
 
@@ -74,7 +76,8 @@ class Correlation(FromMoments):
     kind: ClassVar[str] = "correlation"
 
     def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
-        R, draws = _correlation(t), spread_of(t, _correlation)
+        R = _correlation(t)
+        noise, sampling, shift = Redrawn(t).errors(_correlation)
         out = []
         for i, a in enumerate(t.names):
             for j in range(i + 1, len(t.names)):
@@ -82,9 +85,10 @@ class Correlation(FromMoments):
                 if not t.enough[i, j] or not R[i, i] or not R[j, j]:
                     out.append(Row(self.name, cell, 0.0, math.inf, math.inf, -1.0, 1.0, HIDDEN))
                     continue
-                r = float(R[i, j])
-                sampling = (1 - r * r) * math.sqrt(t.heaviest / max(t.pairs[i, j], 1.0))
-                out.append(row(self.name, cell, r, float(draws[i, j]), sampling, reading, NORMAL, (-1.0, 1.0)))
+                plain = math.sqrt(t.valid[i, i] * t.valid[j, j])  # near 1 and -1 redrawing is cut off, errors are not
+                errors = max(float(noise[i, j]), t.noise[i, j] / plain), float(sampling[i, j])
+                r, moved = float(R[i, j]), float(shift[i, j])
+                out.append(row(self.name, cell, r, *errors, reading, NORMAL, (-1.0, 1.0), shift=moved))
         return out
 
 
@@ -99,24 +103,32 @@ class Components(FromMoments):
         return super().arguments() | ({"components": self.components} if self.components else {})
 
     def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
-        if not t.enough.all():
-            return [Row(self.name, f"{prefix}share 1", 0.5, math.inf, math.inf, 0.0, 1.0, HIDDEN)]
-        d = len(t.names)
-        kept = self.components or d
+        kept = self.components or len(t.names)
+        if unstable(t):
+            cells = [f"{prefix}share {k + 1}" for k in range(kept)]
+            return [Row(self.name, cell, 1 / len(t.names), math.inf, math.inf, 0.0, 1.0, UNSTABLE) for cell in cells]
         shares, loadings = _components(t)
-        sd_shares = spread_of(t, lambda x: _components(x)[0])
-        sd_loadings = spread_of(t, lambda x: _aligned(_components(x)[1], loadings))
-        n = max(float(t.pairs.min()) / t.heaviest, 2.0)
+        again = Redrawn(t)
+        of_shares = again.errors(lambda x: _components(x)[0])
+        of_loadings = again.errors(lambda x: _aligned(_components(x)[1], loadings))
+        clear = _clear(again, loadings)
         out = []
-        for k in range(min(kept, d)):
+        for k in range(kept):
+            noise, sampling, shift = (float(x[k]) for x in of_shares)
             name, s = f"{prefix}share {k + 1}", float(shares[k])
-            errors = float(sd_shares[k]), s * math.sqrt(2 / n)
-            out.append(row(self.name, name, s, *errors, reading, NORMAL, (0.0, 1.0)))
+            out.append(row(self.name, name, s, noise, sampling, reading, NORMAL, (0.0, 1.0), shift=shift))
             for i, a in enumerate(t.names):
-                cell = f"{prefix}component {k + 1}, {a}"
-                errors = float(sd_loadings[i, k]), _loading_error(shares, loadings, i, k, n)
-                out.append(row(self.name, cell, float(loadings[i, k]), *errors, reading, NORMAL, (-1.0, 1.0)))
+                cell, x = f"{prefix}component {k + 1}, {a}", float(loadings[i, k])
+                if clear[k] < CLEAR:
+                    out.append(Row(self.name, cell, x, math.inf, math.inf, -1.0, 1.0, UNCLEAR))
+                    continue
+                noise, sampling, shift = (float(e[i, k]) for e in of_loadings)
+                out.append(row(self.name, cell, x, noise, sampling, reading, NORMAL, (-1.0, 1.0), shift=shift))
         return out
+
+
+UNSTABLE = "the errors of the moments hide how these columns move together: only the public bounds can be given"
+UNCLEAR = "errors do not tell this component from its neighbours: only the public bounds can be given"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,40 +149,22 @@ class Regression(FromMoments):
     def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
         k = len(self.on)
         cells = [*self.on, "intercept", "R squared"]
-        if not t.enough.all():
+        if unstable(t):
             unknown = (math.inf, math.inf, -math.inf, math.inf)
-            hidden = [Row(self.name, prefix + c, 0.0, *unknown, HIDDEN) for c in cells]
+            hidden = [Row(self.name, prefix + c, 0.0, *unknown, UNSTABLE) for c in cells]
             return [*hidden[:-1], replace(hidden[-1], low=0.0, high=1.0)]
-        values, draws = _fit(t, k), spread_of(t, lambda x: _fit(x, k))
+        values, (noise, sampling, shift) = _fit(t, k), Redrawn(t).errors(lambda x: _fit(x, k))
         ridge = _ridge(t, k)
         note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")
-        sampling = _fit_sampling(t, k)
         out = []
         for i, cell in enumerate(cells):
             ends = (0.0, 1.0) if i == k + 1 else (-math.inf, math.inf)
-            errors = float(draws[i]), float(sampling[i])
-            out.append(row(self.name, prefix + cell, float(values[i]), *errors, reading, note, ends))
+            errors, moved = (float(noise[i]), float(sampling[i])), float(shift[i])
+            out.append(row(self.name, prefix + cell, float(values[i]), *errors, reading, note, ends, shift=moved))
         return out
 
 
 # -- numbers from one table of moments -------------------------------------------------------------------------------
-
-
-def spread_of(t: Table, read: Callable[[Table], Array]) -> Array:
-    """The standard deviation of a reading when the noise of the moments is drawn again around the released ones."""
-    rng = np.random.default_rng(SEED)
-    d = len(t.names)
-
-    def both(X: Array, sd: Array) -> Array:
-        noise = np.triu(rng.normal(size=(d, d)) * sd)
-        return np.asarray(X + noise + np.triu(noise, 1).T)
-
-    def redrawn() -> Table:
-        products, pairs = both(t.products, t.sd_products), both(t.pairs, t.sd_pairs)
-        sums = t.sums + rng.normal(size=d) * t.sd_sums
-        return replace(t, sums=sums, counts=np.diag(pairs).copy(), products=products, pairs=pairs)
-
-    return np.asarray(np.std([read(redrawn()) for _ in range(REDRAWS)], axis=0))
 
 
 def _correlation(t: Table) -> Array:
@@ -190,14 +184,13 @@ def _aligned(vectors: Array, reference: Array) -> Array:
     return np.asarray(vectors * np.where((vectors * reference).sum(axis=0) < 0, -1.0, 1.0))
 
 
-def _loading_error(shares: Array, loadings: Array, i: int, k: int, n: float) -> float:
-    """The asymptotic error of an eigenvector's entry for normal samples."""
-    total = 0.0
-    for j in range(len(shares)):
-        gap = shares[j] - shares[k]
-        if j != k and gap:
-            total += shares[j] * shares[k] / gap**2 * loadings[i, j] ** 2
-    return math.sqrt(min(total / n, 1.0))
+def _clear(again: Redrawn, loadings: Array) -> Array:
+    """How far each direction is told apart: 1 less the mean squared sines that noise and sampling leave."""
+    lost = [
+        1 - np.mean([(_components(t)[1] * loadings).sum(axis=0) ** 2 for t in tables], axis=0)
+        for tables in (again.by_noise, again.by_sampling)
+    ]
+    return np.asarray(1 - sum(lost))
 
 
 def _ridge(t: Table, k: int) -> float:
@@ -216,20 +209,6 @@ def _fit(t: Table, k: int) -> Array:
     x = t.middle + t.half * t.means
     explained = float(np.clip((2 * z @ C[:k, k] - z @ C[:k, :k] @ z) / max(C[k, k], 1e-300), 0.0, 1.0))
     return np.array([*slopes, x[k] - slopes @ x[:k], explained])
-
-
-def _fit_sampling(t: Table, k: int) -> Array:
-    """Sampling errors of `_fit` for normal residuals and as many rows as the rarest pair has."""
-    C, n = t.valid, max(float(t.pairs.min()) / t.heaviest, k + 3.0)
-    A = C[:k, :k] + _ridge(t, k) * np.eye(k)
-    inverse = np.linalg.inv(A)
-    r2 = float(_fit(t, k)[-1])
-    residual = max(C[k, k] * (1 - r2), 0.0)
-    x = t.means[:k]
-    slopes = np.sqrt(residual * np.diag(inverse) / n) * t.half[k] / t.half[:k]
-    x = (t.middle + t.half * t.means)[:k] / t.half[:k]
-    intercept = t.half[k] * math.sqrt(residual * (1 + float(x @ inverse @ x)) / n)
-    return np.array([*slopes, intercept, 2 * math.sqrt(r2) * (1 - r2) / math.sqrt(n)])
 
 
 # -- constructors ----------------------------------------------------------------------------------------------------

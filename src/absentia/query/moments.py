@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -180,12 +180,32 @@ class Table:
         return np.asarray(C * np.outer(shrink, shrink))
 
     @cached_property
+    def overlap(self) -> Array:
+        """n_ij/(n_i n_j): what the sampling errors of two means share."""
+        own = np.maximum(self.counts, 1.0)
+        both = np.minimum(np.maximum(self.pairs, 1.0), np.minimum(own[:, None], own[None, :]))
+        return np.asarray(both / np.outer(own, own))
+
+    @cached_property
     def sampling(self) -> Array:
-        """The sampling standard deviation of every covariance, as of normal values."""
-        C = self.valid
+        """The sampling standard deviation of every covariance, as of normal values.
+
+        The products of a pair come from the rows that show both, the means from all rows that show one: away from the
+        midpoint (m = 0) the difference of the two adds its own error.
+        """
+        C, m, own = self.valid, self.means, 1 / np.maximum(self.counts, 1.0)
         v = np.diag(C)
-        n = np.maximum(self.pairs, 1.0)
-        return np.sqrt(self.heaviest * (np.outer(v, v) + C**2) / n)
+        each = 1 / np.minimum(np.maximum(self.pairs, 1.0), 1 / np.maximum(own[:, None], own[None, :]))
+        apart = np.outer(m**2, v) * (each - own[None, :]) + np.outer(v, m**2) * (each - own[:, None])
+        apart += 2 * np.outer(m, m) * C * (each - own[None, :] - own[:, None] + self.overlap)
+        np.fill_diagonal(apart, 0.0)
+        return np.asarray(np.sqrt(self.heaviest * (np.maximum(apart, 0.0) + (np.outer(v, v) + C**2) * each)))
+
+    def with_covariance(self, C: Array, means: Array | None = None) -> Table:
+        """The same counts with this covariance (and these means)."""
+        m = self.means if means is None else np.clip(means, -1.0, 1.0)
+        products = np.maximum(self.pairs, 1.0) * (C + np.outer(m, m))
+        return replace(self, products=products, sums=np.maximum(self.counts, 1.0) * m)
 
     @property
     def units(self) -> Array:
