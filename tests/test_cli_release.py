@@ -314,3 +314,42 @@ def test_ctrl_c_leaves_no_file_and_no_answer(place: str, spent: int, tmp_path: P
     assert b"Traceback" not in err
     assert everything(folder) == before
     assert charges(folder) == spent
+
+
+def test_long_names_stay_within_the_screen_and_apart(tmp_path: Path) -> None:
+    long, other = "body mass index as measured at the second visit " * 2 + "x", "smoking status " * 6 + "y"
+    schema = SCHEMA.replace("[columns.bmi]", f'[columns."{long}"]').replace("[columns.smoker]", f'[columns."{other}"]')
+    schema = schema.replace('["no", "yes"]', '["never or hardly ever in a life", "never or hardly ever in a year"]')
+    plan = PLAN.replace('"bmi"', f'"{long}"').replace('"smoker"', f'"{other}"')
+    folder = opened(study(tmp_path / "s", plan, schema))
+    text = table().replace("bmi,chl,smoker", f"{long},chl,{other}")
+    (folder / "people.csv").write_text(text)
+    runs = [
+        absentia("profile", folder / "people.csv", "--schema", folder / "schema.toml", "--evidence"),
+        absentia("plan", folder / "plan.toml", "--what-if", "gamma=1.5", "--what-if", "without"),
+        absentia("plan", folder / "plan.toml", "--explain"),
+        release(folder, "--purpose", long),
+        absentia("ledger", "show", folder / "study.ledger"),
+    ]
+    assert [run.returncode for run in runs] == [0] * len(runs)
+    assert max(run.widest for run in runs) <= 80
+    for text in (runs[1].stdout, runs[3].stdout):
+        assert ("in a life" in text) == ("in a year" in text) == (text == runs[3].stdout)
+
+
+def test_an_old_copy_or_another_receipt_is_exit_five(tmp_path: Path) -> None:
+    folder = opened(study(tmp_path / "s", SMALL), "--epsilon", "1")
+    release(folder, "-o", folder / "one")
+    absentia("ledger", "verify", folder / "study.ledger")
+    copy = {p.name: p.read_bytes() for p in folder.glob("study.ledger*")}
+    release(folder, "-o", folder / "two")
+    verify = ("ledger", "verify", folder / "study.ledger", "--receipt")
+    assert absentia(*verify, folder / "two" / "release.json").returncode == 0
+    for name, content in copy.items():
+        (folder / name).write_bytes(content)
+    old = absentia(*verify, folder / "two" / "release.json")
+    assert (old.returncode, "L-ROLLBACK" in old.stderr, old.stdout) == (5, True, "")
+    assert absentia(*verify, folder / "one" / "release.json").returncode == 0
+    for text in ("", "[]", "{}", '{"receipt": 3}'):
+        (folder / "receipt.json").write_text(text)
+        assert absentia(*verify, folder / "receipt.json").returncode == 2

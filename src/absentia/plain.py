@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import unicodedata
 
-__all__ = ["shortened", "toml_key", "toml_text", "visible"]
+__all__ = ["WIDTH", "labelled", "shortened", "toml_key", "toml_text", "visible"]
 
+WIDTH = 80
+"""Columns of a terminal."""
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that steer a terminal, end a line or turn its direction, and show nothing themselves."""
 
@@ -31,6 +34,21 @@ def shortened(text: str, width: int) -> str:
     """The visible text, cut to a width."""
     plain = visible(text)
     return plain if len(plain) <= width else plain[: width - 3] + "..."
+
+
+def labelled(label: str, width: int, rest: str) -> str:
+    """The label in a field of this width, then the rest; a longer label has lines of its own, for none may be mistaken.
+
+    >>> print(labelled("  cov bmi, cholesterol", 8, "1.5"))
+      cov bmi, cholesterol
+            1.5
+    """
+    name = visible(label)
+    if len(name) < width:
+        return f"{name:<{width}}{rest}"
+    indent = name[: len(name) - len(name.lstrip())]
+    lines = textwrap.wrap(name.strip(), WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+    return "\n".join([*lines, " " * width + rest])
 
 
 def toml_text(text: str) -> str:

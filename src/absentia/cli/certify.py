@@ -7,11 +7,11 @@ import json
 import click
 
 from absentia.cli.release import source_of
-from absentia.cli.text import WIDTH, echo, echo_json, wrapped
+from absentia.cli.text import echo, echo_json, wrapped
 from absentia.ledger.certification import Certified
 from absentia.ledger.certification import certify as run
 from absentia.ledger.ledger import Ledger
-from absentia.plain import toml_text
+from absentia.plain import WIDTH, toml_text
 from absentia.planning.schema import Schema
 
 __all__ = ["certify"]

@@ -14,7 +14,7 @@ from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.exact import shown
 from absentia.ledger.ledger import Ledger
-from absentia.plain import shortened
+from absentia.plain import labelled, shortened
 from absentia.planning.plan import Plan
 from absentia.query.estimate import Row
 from absentia.release import BACKENDS, Release, prepared
@@ -149,4 +149,4 @@ def table_of(done: Release) -> str:
 
 
 def _row(label: str, r: Row) -> str:
-    return f"{shortened(label, 40):<41}{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}"
+    return labelled(label, 41, f"{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}")

@@ -15,11 +15,9 @@ from typing import Any
 import click
 
 from absentia.errors import InputError
-from absentia.plain import visible
+from absentia.plain import WIDTH, visible
 
 __all__ = ["echo", "echo_json", "load_spec", "working", "wrapped"]
-
-WIDTH = 80
 
 
 def echo(text: object, err: bool = False, nl: bool = True) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from absentia.errors import BudgetRefused, InputError
 from absentia.exact import exact
-from absentia.plain import shortened
+from absentia.plain import labelled, shortened
 from absentia.planning.budget import Budget
 from absentia.planning.observed import seen_by
 from absentia.query.base import Query
@@ -88,7 +88,7 @@ def _line(name: str, line: HalfWidth) -> str:
         width = f"{line.best:.3g} or more"
     else:
         width = f"{line.best:.3g} to {line.worst:.3g}"
-    return f"  {shortened(name, 44):<45}{width:<18} {shortened(line.unit, 14)}"
+    return labelled("  " + name, 47, f"{width:<18} {shortened(line.unit, 14)}")
 
 
 def accuracy_of(plan: Plan, confidence: object = None) -> Accuracy:
