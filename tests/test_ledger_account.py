@@ -245,6 +245,20 @@ def test_a_statistic_asked_twice_is_released_once(tmp_path: Path) -> None:
     assert twice.guarantee.epsilon("1e-6") <= 0.5
 
 
+@pytest.mark.parametrize(("rate", "delta"), [("0", "1e-6"), ("1e-7", "1e-6"), ("0", "0")])
+def test_a_delta_that_covers_every_row_that_shows_something_buys_no_answer(rate: str, delta: str) -> None:
+    rare = ab.missing.independent(SCHEMA, {"bmi": rate}, because="lot")
+    for noise in ("laplace",) if delta == "0" else ("gaussian", "laplace"):
+        with pytest.raises(HazardRefused) as refusal:
+            ab.plan(SCHEMA, ab.mean("bmi"), rare, budget=ab.Budget("1", delta), noise=noise)
+        assert refusal.value.code == "H1"
+    stored = ab.plan(SCHEMA, ab.mean("bmi"), LAW, budget=ONE).to_dict()
+    stored |= {"missingness": rare.to_dict(), "scales": [1e-100] * 3, "budget": {"epsilon": "1", "delta": "1e-6"}}
+    with pytest.raises(HazardRefused, match="published as it stands"):
+        ab.Plan.from_dict(stored)
+    assert ab.plan(SCHEMA, ab.mean("bmi"), rare, budget=ab.Budget("1", "1e-8"), dependent_rows=1).scales
+
+
 def test_opening_terms_that_promise_nothing_are_refused(tmp_path: Path) -> None:
     plan = of(ab.mean("bmi"))
     bad: list[dict[str, Any]] = [

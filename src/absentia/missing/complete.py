@@ -31,6 +31,7 @@ class Complete(Process):
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        self.check_words()
         if self.columns:
             super().__post_init__()
 

@@ -47,11 +47,18 @@ class Process(ABC):
     data_dependent: bool = False
 
     def __post_init__(self) -> None:
+        self.check_words()
         names_of(self.columns)
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
         if self.reads or any(part.data_dependent for part in self.inside):  # whatever a stored document says
             object.__setattr__(self, "data_dependent", True)
+
+    def check_words(self) -> None:
+        """Nothing, or an InputError: who says so and why are words."""
+        for key, value in (("because", self.because), ("by", self.by)):
+            if not isinstance(value, str):
+                raise InputError(key, value, "words")
 
     # -- what a process must say --------------------------------------------------------------------------------
 
@@ -191,7 +198,7 @@ def spelled(
 
 def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
     """The stored words about a process, as keyword arguments."""
-    words = {key: str(data.get(key, "")) for key in ("because", "by")}
+    words = {key: data.get(key, "") for key in ("because", "by")}
     depends = data.get("data_dependent", False)
     if not isinstance(depends, bool):
         raise InputError("missing.data_dependent", depends, "true or false")

@@ -8,17 +8,18 @@ from fractions import Fraction
 from absentia.amplification import RELATIONS
 from absentia.calibration import FAMILIES
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import round_up
+from absentia.exact import round_up, shown
 from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
 from absentia.query.custom import Own
 from absentia.query.distance import Distances
+from absentia.query.reach import Reach
 from absentia.query.statistic import Statistic
 from absentia.theory.noise import Norm
 
-__all__ = ["checked", "own_distances", "relative_scales"]
+__all__ = ["checked", "own_distances", "relative_scales", "shown_often_enough"]
 
 
 def checked(
@@ -37,7 +38,7 @@ def checked(
     _queries(schema, queries)
     if not isinstance(missing, Process):
         raise InputError("missingness", missing, "a missingness process, such as missing.planned(...)")
-    if noise not in FAMILIES:
+    if not isinstance(noise, str) or noise not in FAMILIES:
         raise InputError("noise", noise, '"gaussian" or "laplace"')
     if relation not in RELATIONS[:2]:
         raise InputError("relation", relation, '"substitute" or "add_remove"')
@@ -98,9 +99,22 @@ def _dependent(dependent_rows: int | None, rows_dependent: bool) -> int:
             "State how many other rows one record can affect (dependent_rows = g), or remove the dependence.",
         )
     g = 0 if dependent_rows is None else dependent_rows
-    if isinstance(g, bool) or not isinstance(g, int) or not 0 <= g <= 10**6:
-        raise InputError("dependent_rows", dependent_rows, "an int from 0 to 1000000")
+    least = 1 if rows_dependent else 0
+    if isinstance(g, bool) or not isinstance(g, int) or not least <= g <= 10**6:
+        raise InputError("dependent_rows", dependent_rows, f"an int from {least} to 1000000")
     return g
+
+
+def shown_often_enough(missing: Process, reach: Reach, dependent_rows: int, delta: Fraction) -> None:
+    """Refuses where the promise alone would ask for no noise at all, and answers could be a record as it stands."""
+    p = missing.law(reach).p_exact
+    if p <= delta and not dependent_rows:
+        raise HazardRefused(
+            "H1",
+            f"A row shows what is asked with probability at most {shown(p)}; delta {shown(delta)} covers that.",
+            "Such a delta allows a record to be published as it stands, so no noise would be drawn.",
+            "Ask for a delta well below that probability, leave these queries out, or correct the missingness.",
+        )
 
 
 def relative_scales(

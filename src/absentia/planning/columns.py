@@ -154,7 +154,7 @@ def _values(value: object, path: str) -> tuple[Code, ...]:
     if not isinstance(value, (list, tuple)) or not value:
         raise InputError(path, value, allowed)
     texts = all(isinstance(v, str) for v in value)
-    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value)
+    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < math.inf for v in value)
     clean = tuple(v.strip() for v in value) if texts else tuple(value)
     if not (texts or numbers) or "" in clean or len(set(clean)) != len(clean):
         raise InputError(path, value, allowed)

@@ -12,7 +12,7 @@ from absentia.errors import InputError
 from absentia.exact import exact, round_up
 from absentia.missing.process import Process
 from absentia.planning.budget import Budget
-from absentia.planning.checks import checked, relative_scales
+from absentia.planning.checks import checked, relative_scales, shown_often_enough
 from absentia.planning.planned import Plan
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
@@ -89,6 +89,7 @@ def _built(draft: Draft, budget: Budget) -> Plan:
     """The plan whose certified figure keeps the budget; scales grow from 1e-12 on until it does."""
     start = draft(Fraction(1), budget)
     e, d = budget.epsilon, budget.delta
+    shown_often_enough(start.missing, start.reach, start.dependent_rows, d)
     size = Fraction(start.batch.smallest_noise(start.missing, e, d, start.relation, start.dependent_rows))
     margin = Fraction(1, 10**12)
     while True:

@@ -238,7 +238,7 @@ def _n(value: Any) -> Any:
 def _confidence(value: Any) -> float:
     try:
         return float(value) if not isinstance(value, bool) else 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("confidence", value, "a number strictly between 0 and 1") from None
 
 

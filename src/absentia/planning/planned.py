@@ -21,7 +21,7 @@ from absentia.guarantee import Guarantee
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
 from absentia.planning.budget import Budget
-from absentia.planning.checks import own_distances
+from absentia.planning.checks import own_distances, shown_often_enough
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
 from absentia.query.distance import distances
@@ -220,7 +220,8 @@ class Plan:
         return load(path)
 
     def check(self) -> None:
-        """Nothing, or a refusal: the certified figure of these scales must keep the budget."""
+        """Nothing, or a refusal: the certified figure of these scales must keep the budget, and by noise."""
+        shown_often_enough(self.missing, self.reach, self.dependent_rows, self.budget.delta)
         spent = self.guarantee.epsilon(self.budget.delta)
         if not Fraction(spent) <= self.budget.epsilon:
             raise BudgetRefused(
