@@ -52,11 +52,11 @@ def test_sampling_errors_hold_when_few_rows_show_a_pair() -> None:
     rates, rng = dict.fromkeys(RATES, "0.2"), np.random.default_rng(3)
     sums = [s for q in queries for s in q.statistics(SCHEMA)]
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for _ in range(100):
-        table = population(4000, rng)
+    for _ in range(80):
+        table = population(8000, rng)
         values = exact(sums, table, masks(table, rng, rates))
         for q in queries:
-            for r in q.answer(SCHEMA, values, dict.fromkeys(values, 1e-9), 4000):
+            for r in q.answer(SCHEMA, values, dict.fromkeys(values, 1e-9), 8000):
                 found.setdefault((r.query, r.cell), []).append((r.estimate, r.se_sampling))
     for key, pairs in found.items():
         estimates, errors = np.array(pairs).T
