@@ -6,10 +6,13 @@ import os
 import sys
 from pathlib import Path
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
 from absentia.errors import InputError
+from absentia.planning.schema import Schema
+from absentia.query.statistic import Statistic
 from absentia.table.aggregate import profile_counts, survey
 from test_table_engines import SCHEMAS, polars_frame, statistics, table
 from test_table_long import LONG, long_frame, long_statistics
@@ -43,6 +46,17 @@ def test_spark_agrees_bit_for_bit(spark, tmp_path: Path) -> None:
 def test_spark_errors_are_ours(spark) -> None:
     with pytest.raises(InputError, match="E-COLUMN"):
         profile_counts(spark.createDataFrame([(1,)], "a int"), SCHEMAS["rows"])
+
+
+def test_spark_names_are_not_syntax(spark) -> None:
+    name = "Sepal.`Length`"
+    document = {"columns": {name: {"kind": "number", "bounds": [0, 9]}}, "unit": "p.q"}
+    rows = [(1, 2.0), (1, None), (2, 7.0), (None, 1.0)]
+    frame = pl.DataFrame(rows, schema=["p.q", name], orient="row")
+    for schema in (Schema.from_dict({"columns": document["columns"]}), Schema.from_dict(document)):
+        statistic = Statistic(((name, 1),))
+        data = spark.createDataFrame(rows, "p int, x double").toDF("p.q", name)
+        assert survey(data, schema, [statistic]) == survey(frame, schema, [statistic])
 
 
 @pytest.mark.campaign

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from absentia.errors import AbsentiaError, InputError
+from absentia.errors import InputError
 from absentia.planning.schema import Column, Schema
 from absentia.table.cells import Cells, read
-from absentia.table.scan import ENGINES, unreadable
+from absentia.table.scan import reading
 from absentia.table.source import Source, is_spark, open_source
 
 __all__ = ["Clusters", "Coordinates", "MaskOrder", "PatternSums", "RowScan", "row_scan"]
@@ -241,14 +241,10 @@ def _batches(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _stored(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch | pa.Table]:
-    """Batches as they are stored; an engine's own message, which may quote cells, is not passed on."""
-    try:
+    """Batches as they are stored."""
+    with reading():
         for stream in source.streams(columns):
             yield from stream
-    except Exception as e:
-        if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
-            raise
-        raise unreadable(e) from None
 
 
 def _joined(held: list[pa.Table]) -> Iterator[pa.RecordBatch]:

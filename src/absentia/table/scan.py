@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -23,7 +25,7 @@ from absentia.table.kernel import BATCH, Demand, Partial, check_rows, observed, 
 from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, Patterns, counted, mask_sums, mask_zero
 from absentia.table.source import Batches
 
-__all__ = ["Total", "Work", "each", "scan"]
+__all__ = ["Total", "Work", "each", "reading", "scan"]
 
 WORKERS = 2
 State = TypeVar("State")
@@ -153,25 +155,35 @@ def each(
                 if stop.is_set():
                     return
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(len(states)) as pool:
+    own_interrupts()
+    with reading(), threadpool_limits(1, "blas"), ThreadPoolExecutor(len(states)) as pool:
         futures = [pool.submit(worker, state) for state in states]
         try:
             watch(futures, seen)
             stop.set()  # all are done, or one has failed and the other need not go on
             for future in futures:
                 future.result()
-        except Exception as e:
-            if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
-                raise
-            raise unreadable(e) from None  # an engine's message may quote cells
         finally:
             stop.set()
     return states
 
 
-def unreadable(e: Exception) -> InputError:
-    """The refusal in place of an engine's own message, which may quote cells."""
-    return InputError("table", type(e).__name__, "a table that its engine can read", code="E-READ")
+def own_interrupts() -> None:
+    """Python's handler again, where Polars has put its own: that one loses an interrupt that meets a short query."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A context in which an engine's own message, which may quote cells, becomes one refusal."""
+    try:
+        yield
+    except Exception as e:
+        if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
+            raise
+        raise InputError("table", type(e).__name__, "a table that its engine can read", code="E-READ") from None
 
 
 @dataclass

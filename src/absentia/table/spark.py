@@ -1,9 +1,12 @@
-"""The same kernel on a cluster: every partition sums its Arrow batches through mapInArrow, the driver adds."""
+"""The same kernel on a cluster: every partition sums its Arrow batches through mapInArrow, the driver adds.
+
+Columns travel under plain names, because Spark reads dots and backticks in a name as syntax.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from absentia.errors import AbsentiaError, InputError
-from absentia.table.encode import ITEM, UNIT, VALUE, Encoder
+from absentia.errors import InputError
+from absentia.table.encode import CONTENT, ITEM, ORDER, UNIT, VALUE, Encoder
 from absentia.table.masks import MaskCounts
 from absentia.table.ratings import sparse_masks
-from absentia.table.scan import ENGINES, Total, Work, unreadable
+from absentia.table.scan import Total, Work, reading
 from absentia.table.source import BATCH, Source
 from absentia.table.units import dense, kept
 
@@ -37,6 +40,7 @@ def spark_source(frame: Any) -> Source:
     return Source(tuple(frame.columns), streams)
 
 
+@reading()
 def spark_total(frame: Any, work: Work) -> tuple[Total, int]:
     """The total over a PySpark DataFrame, and the rows left out by the rule for one person."""
     schema = work.demand.schema
@@ -45,13 +49,14 @@ def spark_total(frame: Any, work: Work) -> tuple[Total, int]:
     work = replace(work, clean=True)
     encoder = Encoder(schema, text_units=True)
     raw = _select(frame, encoder.columns)
-    encoded = nw.from_native(raw.mapInArrow(_encoded(encoder), _ddl(encoder)))
+    encoded = _encoded(raw, encoder)
     if schema.long is not None:
         rows = kept(encoded, [UNIT, ITEM], 1).to_native().repartition(UNIT).sortWithinPartitions(UNIT)
         total = _run(rows, _dense_partials(work), Total(work))
     else:
         rows = kept(encoded, [UNIT], encoder.rule.at_most).to_native()
-        total = _run(_select(rows, work.columns), _partials(work), Total(work))
+        plain = _plain(encoder.types)
+        total = _run(rows.select(*[plain[name] for name in work.columns]), _partials(work), Total(work))
     if not work.profile:
         return total, 0
     counts = _run(raw, _raw_counts(encoder), None)
@@ -61,14 +66,15 @@ def spark_total(frame: Any, work: Work) -> tuple[Total, int]:
     return total, int(counts["rows"][0]) - int(total.sums["observed"].sum())
 
 
+@reading()
 def spark_long_masks(frame: Any, encoder: Encoder) -> MaskCounts:
     """Mask counts of a long table with many items, by two group-bys on the cluster."""
     schema = encoder.schema
     raw = _select(frame, encoder.columns)
-    rows = kept(nw.from_native(raw.mapInArrow(_encoded(encoder), _ddl(encoder))), [UNIT, ITEM], 1)
+    rows = kept(_encoded(raw, encoder), [UNIT, ITEM], 1)
     inside = nw.col(ITEM) >= 0 if schema.columns else ~nw.col(ITEM).is_null()
     shown = rows.filter(~nw.col(VALUE).is_null(), inside)
-    users = _collected(rows.select(nw.col(UNIT).n_unique().alias("n")))[0][0]
+    users = _collected(rows.select(nw.col(UNIT).n_unique().alias("n")))[0][0] or 0  # null without rows
     sizes = shown.group_by(UNIT).agg(nw.len().alias("k")).group_by("k").agg(nw.len().alias("m"))
     items = _collected(shown.group_by(ITEM).agg(nw.len().alias("m")).select(ITEM, "m"))
     names = list(schema.columns)
@@ -84,25 +90,22 @@ def _collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
 
 
 def _select(frame: Any, columns: Sequence[str]) -> Any:
-    return frame.select(*["`" + name.replace("`", "``") + "`" for name in columns])
+    """These columns of a frame, by position: c0, c1, ..."""
+    where = [list(frame.columns).index(name) for name in columns]
+    numbered = frame.toDF(*[f"c{i}" for i in range(len(frame.columns))])
+    return numbered.select(*[f"c{i}" for i in where]).toDF(*[f"c{i}" for i in range(len(where))])
 
 
-def _ddl(encoder: Encoder) -> str:
-    return ", ".join("`" + name.replace("`", "``") + "` " + _DDL[t] for name, t in encoder.types.items())
+def _plain(names: Iterable[str]) -> dict[str, str]:
+    """The plain name under which each encoded column travels; those of the grouping keep their own."""
+    own = (UNIT, ITEM, ORDER, CONTENT, VALUE)
+    return {name: name if name in own else f"c{i}" for i, name in enumerate(names)}
 
 
 def _run(frame: Any, function: Callable[[Batches], Batches], total: Any) -> Any:
     """Every partition's result added to `total`, or to a plain table of arrays."""
     sums: dict[str, np.ndarray] = {}
-    try:
-        rows = frame.mapInArrow(function, _RESULT).collect()
-    except AbsentiaError:
-        raise
-    except Exception as e:
-        if type(e).__module__.split(".")[0] not in ENGINES:
-            raise
-        raise unreadable(e) from None
-    for row in rows:
+    for row in frame.mapInArrow(function, _RESULT).collect():
         array = np.frombuffer(bytes(row["data"]), np.int64).reshape(row["shape"])
         if total is not None:
             total.add({row["key"]: array})
@@ -134,7 +137,7 @@ def _partials(work: Work) -> Callable[[Batches], Batches]:
         total = Total(work)
         with threadpool_limits(1, "blas"):
             for table in _gathered(batches):
-                total.read(table)
+                total.read(table.rename_columns(list(work.columns)))
         yield _totalled(total)
 
     return partition
@@ -156,14 +159,18 @@ def _totalled(total: Total) -> pa.RecordBatch:
     return _result(total.sums | patterns)
 
 
-def _encoded(encoder: Encoder) -> Callable[[Batches], Batches]:
-    types = pa.schema(list(encoder.types.items()))
+def _encoded(raw: Any, encoder: Encoder) -> nw.LazyFrame[Any]:
+    """The encoded rows, under plain names."""
+    names, types = _plain(encoder.types), pa.schema(list(encoder.types.items()))
 
     def partition(batches: Batches) -> Batches:
         for batch in batches:
-            yield from encoder.encoded(batch)[0].cast(types).to_batches()
+            table = encoder.encoded(batch.rename_columns(list(encoder.columns)))[0].cast(types)
+            yield from table.rename_columns(list(names.values())).to_batches()
 
-    return partition
+    ddl = ", ".join(f"{names[name]} {_DDL[t]}" for name, t in encoder.types.items())
+    rows: nw.LazyFrame[Any] = nw.from_native(raw.mapInArrow(partition, ddl))
+    return rows
 
 
 def _raw_counts(encoder: Encoder) -> Callable[[Batches], Batches]:
@@ -173,7 +180,7 @@ def _raw_counts(encoder: Encoder) -> Callable[[Batches], Batches]:
         rows, unparsed = 0, np.zeros(1 if encoder.schema.long else len(encoder.schema.columns), np.int64)
         for batch in batches:
             rows += batch.num_rows
-            unparsed += encoder.encoded(batch)[1]
+            unparsed += encoder.encoded(batch.rename_columns(list(encoder.columns)))[1]
         yield _result({"rows": np.array([rows]), "unparsed": unparsed})
 
     return partition
