@@ -195,6 +195,13 @@ def test_a_folder_with_differing_files_is_refused(tmp_path: Path) -> None:
     assert "b.csv" in run.stderr
 
 
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_another_separator_than_a_comma_is_said(mark: str) -> None:
+    run = absentia("schema", "-", stdin=table().replace(",", mark).encode())
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "commas" in run.stderr
+
+
 def test_a_table_without_header_shows_none_of_its_cells() -> None:
     run = absentia("schema", "-", stdin=f"{SECRET},17\n".encode())
     assert run.returncode == 2
