@@ -134,3 +134,23 @@ def test_usage_errors_exit_2_and_help_lists_every_command() -> None:
     assert helped.returncode == 0
     assert all(len(line) <= 80 for line in helped.stdout.splitlines())
     assert all(name in helped.stdout for name in ("amplify", "calibrate", "release", "ledger", "paper"))
+
+
+GAUSSIAN = ["amplify", "--noise", "gaussian", "--sigma", "2", "--p-star", "0.72"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--reach", "1", "--sensitivity", "1", "--delta", "1e-6"], "--sensitivity"),
+        (["--reach", "1", "--scale", "3", "--delta", "1e-6"], "--scale"),
+        (["--sensitivity", "1", "--full-reach", "7", "--delta", "1e-6"], "--full-reach"),
+        (["--sensitivity", "1", "--data-dependent", "--delta", "1e-6"], "--data-dependent"),
+        (["--reach", "1", "--delta", "2"], "delta"),
+        (["--reach", "1", "--epsilon", "-1"], "epsilon"),
+    ],
+)
+def test_a_flag_that_would_be_ignored_or_is_out_of_range_prints_no_figure(flags: list[str], named: str) -> None:
+    run = absentia(*GAUSSIAN, *flags)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"absentia: [E-INPUT] {named}: given ")

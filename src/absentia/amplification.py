@@ -161,6 +161,10 @@ def _base(
     mechanism: Noise | BlackBox | Bound, law: Structure | None, sensitivity: object, relation: str
 ) -> tuple[Bound, bool]:
     if not isinstance(mechanism, Noise):
+        if sensitivity is not None:
+            raise InputError(
+                "sensitivity", sensitivity, "nothing beside a black box, whose guarantee already counts it"
+            )
         return base_of(mechanism), False
     if sensitivity is not None:
         return base_at(mechanism, sensitivity), True

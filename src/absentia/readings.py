@@ -32,7 +32,7 @@ def tradeoff(guarantee: Guarantee, alpha: Fraction, certified: bool) -> float:
         with precision(128):
             grow = Fraction(above(ball(e).exp()))
         best = max(best, 1 - delta - grow * alpha, (1 - delta - alpha) / grow)
-    return round_down(best)
+    return max(0.0, round_down(best))
 
 
 def renyi(guarantee: Guarantee, order: Fraction) -> float:

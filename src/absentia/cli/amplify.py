@@ -51,6 +51,8 @@ def stated_law(
             spec["full_reach"] = full
         return ReachLaw.from_dict(spec)
     if reach is None:
+        if full is not None or data_dependent:
+            raise InputError("--full-reach" if full is not None else "--data-dependent", full, "only beside a law")
         return None
     if p_star is None:
         raise InputError("--p-star", None, "P(a row shows something), in [0, 1]")
@@ -96,6 +98,15 @@ def amplify(
                      --p-star 0.72 --delta 1e-6
     """
     law = stated_law(p_star, reach, law_file, full_reach, data_dependent)
+    if reach is not None and sensitivity is not None:
+        raise InputError("--sensitivity", sensitivity, "--reach or --sensitivity, not both")
+    for family, flag, value in (
+        ("gaussian", "--sigma", sigma),
+        ("laplace", "--scale", scale),
+        ("blackbox", "--base-epsilon", base_epsilon),
+    ):
+        if value is not None and family != noise:
+            raise InputError(flag, value, f"only with --noise {family}")
     mechanism = _mechanism(noise, sigma, scale, base_epsilon, base_delta)
     if noise != "blackbox" and law is None and sensitivity is None:
         raise InputError("--reach", None, "--reach (row to all-missing row), --sensitivity (row to row), or --law")
@@ -147,14 +158,17 @@ def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
     """The three figures as a small table, 80 columns, rounded up."""
     ((name, at),) = asked.items()
     unknown = "epsilon" if name == "delta" else "delta"
-    echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")
+    lines = []
     for label, g in (
         ("with the missingness law", guarantee),
         ("without missingness", guarantee.without_missingness),
         ("if the mask is known", guarantee.if_mask_known),
     ):
         figure = g.answer(**asked)
-        echo(f"  {label:<26}{shown(getattr(figure, unknown)):>12}   {figure.result}")
+        lines.append(f"  {label:<26}{shown(getattr(figure, unknown)):>12}   {figure.result}")
+    echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")
+    for line in lines:
+        echo(line)
     echo("assuming")
     for line in guarantee.answer(**asked).assumptions:
         echo(wrapped(f"  - {line}", "    "))
