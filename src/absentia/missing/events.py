@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from math import comb
 
@@ -164,13 +165,18 @@ def component_law(events: Sequence[Event], on: Mapping[int, Fraction]) -> Atoms:
     """The law of one component of `independent_sum`."""
     switches = sorted({switch for event in events for switch in event.on})
     chances = [on[switch] for switch in switches]
-    if len(switches) <= _EXACT:
-        return _enumerated(events, switches, chances)
     if len(switches) <= _ENUMERATED:
-        return _enumerated_in_floats(events, switches, chances)
+        return dict(_small_law(tuple(events), tuple(switches), tuple(chances)))
     number = sum_of([{Fraction(0): 1 - p, Fraction(1): p} for p in chances])
     at = worst_by_count(events)
     return mixed((mass, {at(int(k)): Fraction(1)}) for k, mass in number.items())
+
+
+@lru_cache(maxsize=256)
+def _small_law(events: tuple[Event, ...], switches: tuple[int, ...], chances: tuple[Fraction, ...]) -> Atoms:
+    """The law of few switches, kept: a plan, its companions and its Gamma curve ask for the same ones."""
+    enumerate_ = _enumerated if len(switches) <= _EXACT else _enumerated_in_floats
+    return enumerate_(events, switches, chances)
 
 
 def _enumerated(events: Sequence[Event], switches: Sequence[int], chances: Sequence[Fraction]) -> Atoms:
