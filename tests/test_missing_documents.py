@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from absentia import missing
+from absentia.errors import InputError
 from absentia.query.reach import Reach, Term
 
 COLUMNS = ["x", "y"]
@@ -49,3 +50,33 @@ def test_who_says_so_survives_a_restriction() -> None:
     kept = worse.restricted(["x"])
     assert (kept.because, kept.by, kept.kind) == ("odds of refusal", "field office", "design")
     assert kept.columns == ("x",)
+
+
+def test_parts_speak_about_the_columns_around_them() -> None:
+    """As a plan file spells them: columns once, from the schema."""
+    answers = {"process": "independent", "observed": {"x": "0.5"}}
+    nothing = {"process": "patterns", "observed": [[]]}
+    documents = [
+        {"process": "gamma", "gamma": "2", "base": answers},
+        {"process": "mixture", "mass": ["0.2", "0.8"], "parts": [nothing, answers]},
+        {"process": "product", "parts": [nothing, answers]},
+    ]
+    for document in documents:
+        assert missing.from_dict(document, schema=COLUMNS).columns == tuple(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ({"process": "gamma", "gamma": 2, "base": {"process": "patterns", "observed": [["q"]]}}, "base.observed[0][0]"),
+        ({"process": "product", "parts": [3]}, "parts[0]"),
+        ({"process": "mixture", "parts": [{"process": "independent", "observed": 3}]}, "parts[0].observed"),
+        ({"process": "patterns", "observed": ["x"]}, "observed[0]"),
+        ({"process": "matrix sampling", "clusters": ["x", "y"], "asked": 1}, "clusters[0]"),
+        ({"process": "matrix sampling", "clusters": [["x"], ["y"]], "asked": "1"}, "asked"),
+    ],
+)
+def test_an_error_gives_the_path_of_the_bad_field(document: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as refused:
+        missing.from_dict(document, schema=COLUMNS)
+    assert refused.value.field == f"missing.{field}"

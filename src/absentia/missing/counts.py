@@ -135,6 +135,6 @@ def bounds(
 
 @spelled("bounds", "p_star", "k", "rho", "eta")
 def _bounds(data: Mapping[str, Any]) -> Counts:
-    """The [missing] table of a plan: p_star, k or rho, eta."""
+    """[missingness] in a plan: p_star, k or rho, eta."""
     given = {key: data[key] for key in ("k", "rho", "eta", "data_dependent", "because", "by") if key in data}
     return bounds(field_of(data, "columns", list), data.get("p_star"), **given)

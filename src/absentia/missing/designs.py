@@ -59,7 +59,7 @@ def planned(
 
 @spelled("planned", "asked", "mass")
 def _planned(data: Mapping[str, Any]) -> Patterns:
-    """The [missing] table of a plan: asked = [[...], ...], mass = [...]."""
+    """[missingness] in a plan: asked = [[...], ...], mass = [...]."""
     said = {key: str(data.get(key, "")) for key in ("because", "by")}
     return planned(field_of(data, "columns", list), field_of(data, "asked", list), data.get("mass"), **said)
 

@@ -20,7 +20,7 @@ from absentia.missing.domain import Records
 from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import Observed, Process, from_dict, provenance, stored
+from absentia.missing.process import Observed, Process, part_of, provenance, stored
 from absentia.missing.product import claims, same_columns, weakest
 from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, masses_of, names_of, written
@@ -115,7 +115,8 @@ class Mixture(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        parts = tuple(from_dict(part) for part in field_of(data, "parts", list))
+        given = field_of(data, "parts", list)
+        parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
         columns = names_of(field_of(data, "columns", list))
         mass = masses_of(data.get("mass"), len(parts))
         least = data.get("at_least_nothing") is True

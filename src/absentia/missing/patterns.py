@@ -93,9 +93,10 @@ class Patterns(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        observed = tuple(frozenset(seen) for seen in field_of(data, "observed", list))
-        mass = masses_of(data.get("mass"), len(observed))
         columns = names_of(field_of(data, "columns", list))
+        given = field_of(data, "observed", list)
+        observed = tuple(subset_of(columns, seen, f"missing.observed[{i}]") for i, seen in enumerate(given))
+        mass = masses_of(data.get("mass"), len(observed))
         return cls(columns=columns, observed=observed, mass=mass, **provenance(data))
 
 

@@ -22,7 +22,7 @@ from absentia.missing.domain import Records, domain_of, stored_domain
 from absentia.missing.text import names_of, subset_of, written
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Kind", "Observed", "Process", "from_dict", "provenance", "spelled", "stored"]
+__all__ = ["Kind", "Observed", "Process", "from_dict", "part_of", "provenance", "spelled", "stored"]
 
 Observed = NDArray[np.bool_]
 Kind = Literal["design", "declared", "certified"]
@@ -206,7 +206,7 @@ def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
-    """The process that `to_dict`, or the [missing] table of a plan, describes; columns and bounds default to `schema`.
+    """The process that `to_dict`, or [missingness] in a plan, describes; columns and bounds default to `schema`.
 
     >>> from_dict({"process": "planned", "asked": [["x"], ["y"]]}, schema=["age", "x", "y"]).observed_count().reach
     (2.0,)
@@ -221,3 +221,15 @@ def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
     if schema is not None and "columns" not in data:
         data = {"columns": list(names_of(schema)), "domain": stored_domain(domain_of(schema, None)), **data}
     return parse(data)
+
+
+def part_of(data: Mapping[str, Any], part: object, field: str) -> Process:
+    """The process stored inside another; columns and domain default to those of the process around it."""
+    if not isinstance(part, Mapping):
+        raise InputError(f"missing.{field}", part, 'a table with process = "planned", ...')
+    around = {key: data[key] for key in ("columns", "domain") if key in data}
+    try:
+        return from_dict({**around, **part})
+    except InputError as e:
+        inside = e.field.removeprefix("missing.")
+        raise InputError(f"missing.{field}.{inside}", e.given, e.allowed, e.code, e.remedy) from None

@@ -17,7 +17,7 @@ from absentia.missing.atoms import Atoms, lowered, mixed
 from absentia.missing.domain import Records
 from absentia.missing.independent import Independent
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import Kind, Observed, Process, from_dict, provenance, stored
+from absentia.missing.process import Kind, Observed, Process, part_of, provenance, stored
 from absentia.missing.sampled import Sampled
 from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, names_of
@@ -94,7 +94,8 @@ class Product(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        parts = tuple(from_dict(part) for part in field_of(data, "parts", list))
+        given = field_of(data, "parts", list)
+        parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
         columns = names_of(field_of(data, "columns", list))
         alone = data.get("independent", True)
         if not isinstance(alone, bool):

@@ -143,7 +143,8 @@ class Sampled(Process):
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
         columns = names_of(field_of(data, "columns", list))
-        clusters = tuple(frozenset(cluster) for cluster in field_of(data, "clusters", list))
+        given = field_of(data, "clusters", list)
+        clusters = tuple(subset_of(columns, cluster, f"missing.clusters[{i}]") for i, cluster in enumerate(given))
         return cls(columns=columns, clusters=clusters, asked=field_of(data, "asked", int), **provenance(data))
 
 

@@ -76,8 +76,9 @@ def field_of(data: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) 
     """The field of a stored process; an error names it when it is absent or of another kind."""
     value = data.get(name)
     if not isinstance(value, kind):
-        allowed = getattr(kind, "__name__", "table or list")
-        raise InputError(f"missing.{name}", value, f"a {allowed}")
+        words = {int: "an integer", list: "a list", dict: "a table"}
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise InputError(f"missing.{name}", value, " or ".join(words.get(k, k.__name__) for k in kinds))
     return value
 
 
