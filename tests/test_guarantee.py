@@ -214,3 +214,9 @@ def test_a_base_about_few_entries_promises_nothing_about_full_rows() -> None:
         with pytest.raises(ab.InputError) as refusal:
             ab.amplify(box, p_star="0.5", dense_share="0.01", **other)
         assert refusal.value.field == "dense_share"
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "0.1"])
+def test_removing_a_record_with_nothing_missing_keeps_the_base_promise(delta: str) -> None:
+    box = ab.BlackBox("1", delta)  # the double of 1e-3 lies above 1/1000: a rounded-up curve alone never reaches it
+    assert ab.amplify(box, p_star=1, relation="add_remove").epsilon(delta) == 1.0

@@ -195,5 +195,5 @@ class BlackBoxRemoved(BlackBoxAdded):
         return s.max(arb(0))  # 0 when s is; while the sign is open, delta <= s
 
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
-        d = probability(delta, "delta")
-        return smallest_double(lambda e: Fraction(self.delta(Fraction(e))) <= d)
+        d, added = probability(delta, "delta"), super().epsilon(delta, certified=certified)
+        return min(added, smallest_double(lambda e: Fraction(self.delta(Fraction(e))) <= d))
