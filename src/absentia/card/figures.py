@@ -157,7 +157,7 @@ def gamma_chart(points: Sequence[Mapping[str, Any]], without: float | None) -> s
         parts.append(_level("wo", up(without), f"without missingness {shown(without)}", "end"))
     parts += [f'<circle class="d" cx="{at(g)}" cy="{up(e)}" r="4.5"/>' for g, e in known]
     parts.append(_text("0", 10, "epsilon", "start", "strong"))
-    parts.append(_text("100%", 268, "Gamma: how far values may move the odds of being missing", "end"))
+    parts.append(_text("100%", 268, "Gamma: factor on the odds of being missing", "end"))
     told = "; ".join(f"Gamma {p['gamma']}: {shown(p['epsilon'])}" for p in points)
     title = "Epsilon against how wrong the law may be"
     return _named("gamma", title, f"{told}. Without missingness: {shown(without)}", 272, "".join(parts))
