@@ -159,7 +159,15 @@ def linear(
 def _line(line: object, width: int, i: int) -> tuple[float, ...]:
     if isinstance(line, str) or not isinstance(line, Sequence) or len(line) != width:
         raise InputError(f"matrix[{i}]", line, f"{width} numbers, one for each column")
-    return tuple(float(number(x, f"matrix[{i}][{j}]")) for j, x in enumerate(line))
+    return tuple(float(sized(x, f"matrix[{i}][{j}]")) for j, x in enumerate(line))
+
+
+def sized(value: object, field: str) -> Fraction:
+    """The number, whose square is neither too large nor too small for a double."""
+    x = number(value, field)
+    if x and not Fraction(1, 10**100) <= abs(x) <= 10**100:
+        raise InputError(field, value, "0, or a number of size 1e-100 to 1e100")
+    return x
 
 
 def custom(name: str, constants: Mapping[str, object] | None = None, *, share: object = 1) -> Own:
@@ -179,7 +187,7 @@ def custom(name: str, constants: Mapping[str, object] | None = None, *, share: o
         )
     if not isinstance(constants, Mapping):
         raise InputError("constants", constants, "a table of column = constant")
-    found = {c: number(L, f"constants.{c}") for c, L in constants.items()}
+    found = {c: sized(L, f"constants.{c}") for c, L in constants.items()}
     for c, L in found.items():
         if L < 0:
             raise InputError(f"constants.{c}", constants[c], "a number of at least 0")

@@ -18,7 +18,7 @@ from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
 from absentia.query.columns import HIDDEN, one
 from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
-from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, set_of
+from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, diagonal, outer, set_of
 from absentia.query.spread import Redrawn, unstable
 from absentia.query.statistic import Statistic
 
@@ -154,7 +154,7 @@ class Regression(FromMoments):
             hidden = [Row(self.name, prefix + c, 0.0, *unknown, UNSTABLE) for c in cells]
             return [*hidden[:-1], replace(hidden[-1], low=0.0, high=1.0)]
         values, (noise, sampling, shift) = _fit(t, k), Redrawn(t).errors(lambda x: _fit(x, k))
-        ridge = _ridge(t, k)
+        ridge = float(_ridge(t, k))
         note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")
         out = []
         for i, cell in enumerate(cells):
@@ -168,47 +168,48 @@ class Regression(FromMoments):
 
 
 def _correlation(t: Table) -> Array:
-    v = np.diag(t.valid)
+    v = diagonal(t.valid)
     scale = np.where(v > 0, 1 / np.sqrt(np.maximum(v, 1e-300)), 0.0)
-    return np.asarray(t.valid * np.outer(scale, scale))
+    return np.asarray(t.valid * outer(scale, scale))
 
 
 def _components(t: Table) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(_correlation(t))
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
-    return values / max(values.sum(), 1e-300), vectors * signs
+    values, vectors = np.maximum(values[..., ::-1], 0.0), vectors[..., ::-1]
+    largest = np.abs(vectors).argmax(axis=-2)[..., None, :]
+    signs = np.sign(np.take_along_axis(vectors, largest, axis=-2))
+    return values / np.maximum(values.sum(axis=-1, keepdims=True), 1e-300), vectors * signs
 
 
 def _aligned(vectors: Array, reference: Array) -> Array:
-    return np.asarray(vectors * np.where((vectors * reference).sum(axis=0) < 0, -1.0, 1.0))
+    same = (vectors * reference).sum(axis=-2, keepdims=True)
+    return np.asarray(vectors * np.where(same < 0, -1.0, 1.0))
 
 
 def _clear(again: Redrawn, loadings: Array) -> Array:
     """How far each direction is told apart: 1 less the mean squared sines that noise and sampling leave."""
-    lost = [
-        1 - np.mean([(_components(t)[1] * loadings).sum(axis=0) ** 2 for t in tables], axis=0)
-        for tables in (again.by_noise, again.by_sampling)
-    ]
-    return np.asarray(1 - sum(lost))
+    cosines = [(_components(t)[1] * loadings).sum(axis=-2) for t in (again.by_noise, again.by_sampling)]
+    return np.asarray(sum((c**2).mean(axis=0) for c in cosines) - 1)
 
 
-def _ridge(t: Table, k: int) -> float:
+def _ridge(t: Table, k: int) -> Array:
     """What must be added to the smallest eigenvalue so that it stands at twice the noise of an entry."""
-    noise = float(np.median(t.noise[:k, :k]))
-    smallest = float(np.linalg.eigvalsh(t.valid[:k, :k])[0])
-    return max(0.0, 2 * noise - smallest)
+    noise = np.median(t.noise[..., :k, :k], axis=(-2, -1))
+    smallest = np.linalg.eigvalsh(t.valid[..., :k, :k])[..., 0]
+    return np.maximum(0.0, 2 * noise - smallest)
 
 
 def _fit(t: Table, k: int) -> Array:
     """Slopes, intercept and R squared in the columns' units; the target is the last column of the table."""
     C = t.valid
-    A = C[:k, :k] + _ridge(t, k) * np.eye(k)
-    z = np.linalg.solve(A, C[:k, k])
+    X, y = C[..., :k, :k], C[..., :k, k]
+    z = np.linalg.solve(X + _ridge(t, k)[..., None, None] * np.eye(k), y[..., None])[..., 0]
     slopes = z * t.half[k] / t.half[:k]
     x = t.middle + t.half * t.means
-    explained = float(np.clip((2 * z @ C[:k, k] - z @ C[:k, :k] @ z) / max(C[k, k], 1e-300), 0.0, 1.0))
-    return np.array([*slopes, x[k] - slopes @ x[:k], explained])
+    fitted = 2 * (z * y).sum(axis=-1) - (z * (X @ z[..., None])[..., 0]).sum(axis=-1)
+    explained = np.clip(fitted / np.maximum(C[..., k, k], 1e-300), 0.0, 1.0)
+    intercept = x[..., k] - (slopes * x[..., :k]).sum(axis=-1)
+    return np.concatenate([slopes, intercept[..., None], explained[..., None]], axis=-1)
 
 
 # -- constructors ----------------------------------------------------------------------------------------------------

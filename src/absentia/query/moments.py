@@ -97,7 +97,8 @@ class Moments(Query):
 class Table:
     """Noisy moments of one group as arrays, in units of z, with the standard deviations of their noise.
 
-    `sums`, `counts`: one a column; `products`, `pairs`: symmetric, squares and counts on the diagonal.
+    `sums`, `counts`: one a column; `products`, `pairs`: symmetric, squares and counts on the diagonal. Axes before
+    these hold many tables at once.
     """
 
     names: tuple[str, ...]
@@ -145,7 +146,8 @@ class Table:
     def enough(self) -> NDArray[np.bool_]:
         """Pairs whose noisy count stands clear of its noise."""
         found: NDArray[np.bool_] = (self.pairs > TOO_FEW * self.sd_pairs) & (self.pairs > 1)
-        return found & np.diag(found)[:, None] & np.diag(found)[None, :]
+        own: NDArray[np.bool_] = diagonal(found)
+        return found & own[..., :, None] & own[..., None, :]
 
     @cached_property
     def means(self) -> Array:
@@ -155,7 +157,7 @@ class Table:
     @cached_property
     def covariance(self) -> Array:
         """E[z_i z_j] - m_i m_j pair by pair; unbiased under MCAR up to the noise of ratios, not always a covariance."""
-        raw = self.products / np.maximum(self.pairs, 1.0) - np.outer(self.means, self.means)
+        raw = self.products / np.maximum(self.pairs, 1.0) - outer(self.means, self.means)
         return np.where(self.enough, raw, 0.0)
 
     @cached_property
@@ -165,19 +167,20 @@ class Table:
         own = np.maximum(self.counts, 1.0)
         by_mean = np.hypot(self.sd_sums, m * self.sd_counts) / own
         apart = self.sd_products**2 + (q * self.sd_pairs) ** 2
-        off = np.sqrt(apart / n**2 + np.outer(m, by_mean) ** 2 + np.outer(by_mean, m) ** 2)
-        diagonal = np.hypot(np.diag(self.sd_products), 2 * m * self.sd_sums) / own
-        diagonal = np.hypot(diagonal, (2 * m * m - np.diag(q)) * self.sd_counts / own)
-        np.fill_diagonal(off, diagonal)
-        return np.where(self.enough, off, math.inf)
+        off = np.sqrt(apart / n**2 + outer(m, by_mean) ** 2 + outer(by_mean, m) ** 2)
+        own_noise = np.hypot(diagonal(self.sd_products), 2 * m * self.sd_sums) / own
+        own_noise = np.hypot(own_noise, (2 * m * m - diagonal(q)) * self.sd_counts / own)
+        both = np.where(np.eye(len(self.names), dtype=bool), own_noise[..., :, None], off)
+        return np.where(self.enough, both, math.inf)
 
     @cached_property
     def valid(self) -> Array:
         """The nearest covariance: negative eigenvalues set to 0, variances within what the bounds allow."""
-        values, vectors = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
-        C = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        shrink = np.minimum(1.0, 1.0 / np.sqrt(np.maximum(np.diag(C), 1e-300)))
-        return np.asarray(C * np.outer(shrink, shrink))
+        C = self.covariance
+        values, vectors = np.linalg.eigh((C + C.swapaxes(-1, -2)) / 2)
+        C = (vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2)
+        shrink = np.minimum(1.0, 1.0 / np.sqrt(np.maximum(diagonal(C), 1e-300)))
+        return np.asarray(C * outer(shrink, shrink))
 
     @cached_property
     def overlap(self) -> Array:
@@ -204,12 +207,22 @@ class Table:
     def with_covariance(self, C: Array, means: Array | None = None) -> Table:
         """The same counts with this covariance (and these means)."""
         m = self.means if means is None else np.clip(means, -1.0, 1.0)
-        products = np.maximum(self.pairs, 1.0) * (C + np.outer(m, m))
+        products = np.maximum(self.pairs, 1.0) * (C + outer(m, m))
         return replace(self, products=products, sums=np.maximum(self.counts, 1.0) * m)
 
     @property
     def units(self) -> Array:
         return np.outer(self.half, self.half)
+
+
+def outer(a: Array, b: Array) -> Array:
+    """a_i b_j over the last axis of each."""
+    return np.asarray(a[..., :, None] * b[..., None, :])
+
+
+def diagonal(X: Any) -> Any:
+    """X_ii over the last two axes."""
+    return np.diagonal(X, axis1=-2, axis2=-1)
 
 
 def _mean_row(name: str, prefix: str, t: Table, i: int, reading: Reading) -> Row:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from absentia.query.moments import Array, Table
+from absentia.query.moments import Array, Table, diagonal
 
 __all__ = ["Redrawn", "pair_errors", "unstable"]
 
@@ -32,41 +32,33 @@ class Redrawn:
         return self.table.with_covariance(self.table.valid)
 
     @cached_property
-    def by_noise(self) -> list[Table]:
-        """The moments with fresh noise."""
+    def by_noise(self) -> Table:
+        """The moments with fresh noise, as many times over."""
         rng, t = np.random.default_rng(SEED), self.centre
         d = len(t.names)
 
         def both(X: Array, sd: Array) -> Array:
-            noise = np.triu(rng.normal(size=(d, d)) * sd)
-            return np.asarray(X + noise + np.triu(noise, 1).T)
+            noise = np.triu(rng.normal(size=(REDRAWS, d, d)) * sd)
+            return np.asarray(X + noise + np.triu(noise, 1).swapaxes(-1, -2))
 
-        def once() -> Table:
-            products, pairs = both(t.products, t.sd_products), both(t.pairs, t.sd_pairs)
-            sums = t.sums + rng.normal(size=d) * t.sd_sums
-            return replace(t, sums=sums, counts=np.diag(pairs).copy(), products=products, pairs=pairs)
-
-        return [once() for _ in range(REDRAWS)]
+        products, pairs = both(t.products, t.sd_products), both(t.pairs, t.sd_pairs)
+        sums = t.sums + rng.normal(size=(REDRAWS, d)) * t.sd_sums
+        return replace(t, sums=sums, counts=diagonal(pairs), products=products, pairs=pairs)
 
     @cached_property
-    def by_sampling(self) -> list[Table]:
-        """The moments of fresh rows: normal values, seen as often as these."""
+    def by_sampling(self) -> Table:
+        """The moments of fresh rows, as many times over: normal values, seen as often as these."""
         rng, t = np.random.default_rng(SEED + 1), self.centre
         i, j = np.triu_indices(len(t.names))
-        root, means = root_of(pair_errors(t)), root_of(t.heaviest * t.overlap * t.valid)
-
-        def once() -> Table:
-            C = t.valid.copy()
-            C[i, j] += root @ rng.normal(size=len(i))
-            C[j, i] = C[i, j]
-            return t.with_covariance(C, t.means + means @ rng.normal(size=len(t.names)))
-
-        return [once() for _ in range(REDRAWS)]
+        C = np.repeat(t.valid[None], REDRAWS, axis=0)
+        C[:, i, j] += rng.normal(size=(REDRAWS, len(i))) @ root_of(pair_errors(t)).T
+        C[:, j, i] = C[:, i, j]
+        means = rng.normal(size=(REDRAWS, len(t.names))) @ root_of(t.heaviest * t.overlap * t.valid).T
+        return t.with_covariance(C, t.means + means)
 
     def errors(self, read: Callable[[Table], Array]) -> tuple[Array, Array, Array]:
         """(error by noise, error by sampling, how far redrawing shifts the reading on average)."""
-        at = read(self.centre)
-        by_noise, by_sampling = (np.array([read(t) for t in ts]) for ts in (self.by_noise, self.by_sampling))
+        at, by_noise, by_sampling = (read(t) for t in (self.centre, self.by_noise, self.by_sampling))
         shift = by_noise.mean(axis=0) + by_sampling.mean(axis=0) - 2 * at
         return by_noise.std(axis=0), by_sampling.std(axis=0), shift
 
