@@ -46,6 +46,8 @@ kind = "histogram"
 column = "smoker"
 """
 
+SMALL = PLAN.replace('epsilon = "1"', 'epsilon = "0.25"')
+
 FORMS = (("26.5", "999", "yes"), ("NA", "207", "no"), ("31", "180", "NA"))
 SECRET = "31.41592"
 """A cell that must never be seen on a screen."""
@@ -118,3 +120,20 @@ def everything(folder: Path) -> dict[str, bytes]:
         for p in sorted(folder.rglob("*"))
         if not p.name.startswith("study.ledger")
     }
+
+
+def release(folder: Path, *options: str | Path, data: str = "people.csv") -> Run:
+    return absentia(
+        "release",
+        folder / "plan.toml",
+        folder / data,
+        "--ledger",
+        folder / "study.ledger",
+        "--purpose",
+        "Table 2",
+        *options,
+    )
+
+
+def charges(folder: Path) -> int:
+    return len(absentia("ledger", "show", folder / "study.ledger", "--json").json["releases"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from itertools import groupby
@@ -28,7 +29,7 @@ import absentia as ab
 
 plan = ab.Plan.load({0!r})
 with ab.Ledger.open({1!r}) as book:
-    release = plan.release({2!r}, book, purpose={3!r}, backend={4!r})
+    release = plan.release({2!r}, book, purpose={3!r}, noise_backend={4!r})
 print(release.to_polars())
 {5}'''
 
@@ -73,7 +74,7 @@ def release(
     with Ledger.open(ledger_file) as book:
         if out is not None:
             prepared(out, planned)
-        done = run(planned, source_of(table), book, words, backend=backend, progress=say)
+        done = run(planned, source_of(table), book, words, noise_backend=backend, progress=say)
     if as_json:
         echo_json(done.to_dict())
     elif not quiet:
@@ -133,6 +134,8 @@ def table_of(done: Release) -> str:
             lines.append(_row(query, rows[0]))
         else:
             lines += [shortened(query, 80), *(_row("  " + r.cell, r) for r in rows)]
+    if not all(math.isfinite(r.se_noise) for r in done.rows):
+        lines.append("-: the noise hides it; what is known is what the public bounds say")
     g, delta = done.guarantee, done.plan.budget.delta
     figures = [
         ("with missingness", g),
@@ -149,4 +152,6 @@ def table_of(done: Release) -> str:
 
 
 def _row(label: str, r: Row) -> str:
-    return labelled(label, 41, f"{r.estimate:>13.6g}{r.low:>13.6g}{r.high:>13.6g}")
+    estimate = r.estimate if math.isfinite(r.se_noise) else math.inf
+    numbers = (f"{x:>13.6g}" if math.isfinite(x) else f"{'-':>13}" for x in (estimate, r.low, r.high))
+    return labelled(label, 41, "".join(numbers))

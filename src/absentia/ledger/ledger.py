@@ -198,7 +198,9 @@ class Ledger:
             f"{'reading':<24}{'spent':>14}{'remaining':>14}",
         ]
         for k in READINGS:
-            lines.append(f"{k.replace('_', ' '):<24}{shown(s['spent'][k]):>14}{shown_below(s['remaining'][k]):>14}")
+            spent, limit = s["spent"][k], Fraction(s["budget"]["epsilon"])
+            room = Fraction(0) if spent is None else max(limit - Fraction(spent), Fraction(0))
+            lines.append(f"{k.replace('_', ' '):<24}{shown(spent):>14}{shown_below(room):>14}")
         if s["releases"]:
             lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
         else:
