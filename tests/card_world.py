@@ -58,7 +58,7 @@ def independent(of: Any, because: str = "drawn by chance", by: str = "study offi
 def released(plan: Any, where: Path, purpose: str = "Table 1", backend: str = "absentia", **opening: Any) -> Any:
     """The release of a plan on a random table; the book stands at `where`."""
     with ab.Ledger.create(where, plan, **opening) as book:
-        return plan.release(table(plan.schema), book, purpose=purpose, backend=backend)
+        return plan.release(table(plan.schema), book, purpose=purpose, noise_backend=backend)
 
 
 def calm(where: Path) -> Any:

@@ -154,12 +154,12 @@ def test_sums_beyond_64_bits_are_clipped_and_never_wrap() -> None:
 def test_the_first_release_needs_no_ceremony(tmp_path: Path, noise: str) -> None:
     plan = planned(noise=noise)
     with book_of(tmp_path, plan) as book:
-        done = plan.release(table(), book, purpose="Table 2", backend="opendp")
+        done = plan.release(table(), book, purpose="Table 2", noise_backend="opendp")
         assert 0.9 < book.spent()["with_missingness"] <= 1
         assert all(math.isfinite(x) for x in book.spent().values())
         row = book.book.rows()[-1].payload
         with pytest.raises(BudgetRefused):
-            plan.release(table(), book, purpose="again", backend="opendp")
+            plan.release(table(), book, purpose="again", noise_backend="opendp")
         with pytest.raises(BudgetRefused):
             plan.release(table(), book, purpose="again")
     assert row["columns"] == ["bmi", "chl", "hyp"]
@@ -177,7 +177,7 @@ def test_the_first_release_needs_no_ceremony(tmp_path: Path, noise: str) -> None
 def test_errors_are_those_of_the_larger_noise(tmp_path: Path) -> None:
     plan = planned([ab.count("bmi")])
     with book_of(tmp_path, plan) as book:
-        done = plan.release(table(), book, purpose="Table 2", backend="opendp")
+        done = plan.release(table(), book, purpose="Table 2", noise_backend="opendp")
     (row,) = done.rows
     assert row.se_noise == pytest.approx(next(iter(plan.noise_sd.values())) * done.drawn.ratio, rel=1e-9)
 
@@ -187,16 +187,16 @@ def test_after_gaussian_releases_it_needs_a_part_set_aside(tmp_path: Path) -> No
     with book_of(tmp_path, first, budget=ONE) as book:
         first.release(table(), book, purpose="first")
         with pytest.raises(BudgetRefused) as refusal:
-            box.release(table(), book, purpose="second", backend="opendp")
+            box.release(table(), book, purpose="second", noise_backend="opendp")
         assert "--aside" in refusal.value.remedy
         assert len(book.book.rows()) == 2
     e, d = base_loss(box)
     with Ledger.create(tmp_path / "b", first, budget=ab.Budget("2", "1e-5"), aside=ab.Budget(e, d)) as book:
         first.release(table(), book, purpose="first")
-        box.release(table(), book, purpose="second", backend="opendp")
+        box.release(table(), book, purpose="second", noise_backend="opendp")
         assert book.spent()["with_missingness"] <= 2
         with pytest.raises(BudgetRefused):
-            box.release(table(), book, purpose="third", backend="opendp")
+            box.release(table(), book, purpose="third", noise_backend="opendp")
 
 
 def test_a_law_under_which_nothing_shows_still_gets_noise() -> None:

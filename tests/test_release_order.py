@@ -64,7 +64,7 @@ def test_the_charge_is_on_the_disk_before_noise_is_drawn(
         spy(monkeypatch, releasing, "require_entropy", seen, before)
         spy(monkeypatch, Ledger, "charge" if backend == "absentia" else "charge_black_box", seen, before)
         spy(monkeypatch, drawer, "draw", seen, after)
-        done = plan.release(table(), book, purpose="Table 2", backend=backend)
+        done = plan.release(table(), book, purpose="Table 2", noise_backend=backend)
         assert book.verify(done.receipt).sequence == 1
     assert list(dict.fromkeys(seen)) == [
         "check", "aggregate", "require_entropy", "charge" if backend == "absentia" else "charge_black_box", "draw",
@@ -127,7 +127,7 @@ def test_refused_before_the_charge(
         source = change["source"]() if "source" in change else table()
         with pytest.raises(error) as refusal:
             asked.release(
-                source, book, purpose=change.get("purpose", "Table 2"), backend=change.get("backend", backend)
+                source, book, purpose=change.get("purpose", "Table 2"), noise_backend=change.get("backend", backend)
             )
         assert refusal.value.code == code, what
         assert len(book.book.rows()) == 1

@@ -105,6 +105,15 @@ EXIT_2 = {
 }
 
 
+@pytest.mark.parametrize("size", ["1e300", "1e-300", 10**400, math.inf, math.nan, "1e999999999", True, [], None])
+def test_numbers_whose_squares_leave_the_doubles_are_refused(size: Any) -> None:
+    for make in (lambda: ab.linear([[size, 1]], ["bmi", "chl"]), lambda: ab.custom("f", {"bmi": size, "chl": 1})):
+        with pytest.raises(InputError) as refusal:
+            make()
+        assert refusal.value.field in ("matrix[0][0]", "constants.bmi")
+    assert ab.linear([[0, "1e-100"]], ["bmi", "chl"])
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with an open book and a table."""

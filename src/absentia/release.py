@@ -165,25 +165,25 @@ def release(
     book: Ledger,
     purpose: str,
     *,
-    backend: str = "absentia",
+    noise_backend: str = "absentia",
     progress: Callable[[str], None] | None = None,
 ) -> Release:
     """The plan's answers on a table, after their charge is on the disk.
 
     Refused before anything is charged: a plan that no longer keeps its budget, a table without the plan's columns or
-    with another number of rows than is public, no random bits. `backend="opendp"` draws OpenDP's noise, certified by
-    OpenDP's own map: more noise, charged as a black box.
+    with another number of rows than is public, no random bits. With `noise_backend="opendp"` OpenDP draws, certified by
+    its own map: more noise, charged as a black box.
     """
     say = progress or (lambda _: None)
-    if backend not in tuple(BACKENDS):
-        raise InputError("noise_backend", backend, " or ".join(BACKENDS))
+    if noise_backend not in tuple(BACKENDS):
+        raise InputError("noise_backend", noise_backend, " or ".join(BACKENDS))
     if not isinstance(purpose, str) or not purpose.strip():
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
     if not isinstance(book, Ledger):
         raise InputError("book", book, "an open ledger: Ledger.open(path)")
     plan.check()
     same_terms(book.account, plan)
-    how = backend_of(plan, backend)
+    how = backend_of(plan, noise_backend)
     say("reading the table")
     sums = aggregate(source, plan.schema, plan.statistics)
     check_rows(plan, sums.rows)
@@ -192,7 +192,8 @@ def release(
     receipt = how.charge(book, purpose)
     say("drawing noise")
     noisy = how.draw(sums)
-    return Release(how.plan, tuple(how.plan.answers(noisy)), noisy, receipt, purpose, book.statement(), how, backend)
+    rows = tuple(how.plan.answers(noisy))
+    return Release(how.plan, rows, noisy, receipt, purpose, book.statement(), how, noise_backend)
 
 
 def check_rows(plan: Plan, rows: int) -> None:
