@@ -150,6 +150,7 @@ def test_only_what_the_schema_calls_missing_is_missing(tmp_path: Path) -> None:
     kinds = {c: {"kind": "category", "values": ["1", "2", "3", "NA"]} for c in "ab"}
     plain = profile(path, Schema.from_dict({"columns": kinds}))
     assert (plain.rows, plain.fully_missing_rows, plain.unparsed) == (4, 1, {})
+    kinds = {c: {"kind": "category", "values": ["1", "2", "3"]} for c in "ab"}
     declared = profile(path, Schema.from_dict({"missing": ["NA"], "columns": kinds}))
     assert (declared.rows, declared.fully_missing_rows, declared.observed_histogram) == (4, 2, {0: 2, 1: 1, 2: 1})
     numbers = profile(path, schema("a", "b"))

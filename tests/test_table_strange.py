@@ -88,3 +88,21 @@ def test_a_date_is_the_same_category_however_it_is_stored() -> None:
 def test_names_that_are_numbers() -> None:
     schema = Schema.from_dict({"columns": {"0": {"kind": "number", "bounds": [0, 10]}}})
     assert profile_counts(pd.DataFrame({1: [None, None], 0: [1.0, None]}), schema).observed.tolist() == [1]
+
+
+def test_a_code_is_the_same_code_in_every_width() -> None:
+    schema = Schema.from_dict({"missing": [-9.9], "columns": {"a": {"kind": "number", "bounds": [-20, 10]}}})
+    for kind in (pa.float16(), pa.float32(), pa.float64()):
+        cells = pa.array([-9.9, 1.0, -9.75]).cast(pa.float64()).cast(kind, safe=False)
+        assert profile_counts(pa.table({"a": cells}), schema).observed.tolist() == [2]
+
+
+@pytest.mark.parametrize("written", ["{}Z", "{}+00:00", "{}+0000", "{}", "{}.000000"])
+@pytest.mark.parametrize("between", ["T", " "])
+def test_the_last_visit_is_the_last_however_its_time_is_written(written: str, between: str) -> None:
+    document = {"unit": "p", "unit_rule": {"keep": "last", "by": "t"}, "columns": {"a": {"kind": "boolean"}}}
+    days = [written.format(f"2020-01-{day:02}{between}10:00:00") for day in (5, 8, 2)]
+    for answer in (True, False):
+        table = pa.table({"p": [1, 1, 1], "t": days, "a": [not answer, answer, not answer]})
+        counts = aggregate(table, Schema.from_dict(document), [s := Statistic(cells=("a",))]).values[s]
+        assert counts.tolist() == [int(not answer), int(answer)]

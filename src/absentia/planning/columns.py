@@ -126,7 +126,9 @@ def _column(name: str, document: Any, codes: tuple[Code, ...]) -> Column:
     if kind == "boolean":
         return Column(name, "boolean", values=BOOLEAN, missing=missing)
     if kind == "category":
-        return Column(name, "category", values=_values(document.get("values"), f"{path}.values"), missing=missing)
+        values = _values(document.get("values"), f"{path}.values")
+        _no_codes(values, missing, f"{path}.values")
+        return Column(name, "category", values=values, missing=missing)
     weight = document.get("weight", False)
     if not isinstance(weight, bool):
         raise InputError(f"{path}.weight", weight, "true or false")
@@ -159,6 +161,15 @@ def _values(value: object, path: str) -> tuple[Code, ...]:
     if not (texts or numbers) or "" in clean or len(set(clean)) != len(clean):
         raise InputError(path, value, allowed)
     return clean
+
+
+def _no_codes(values: tuple[Code, ...], missing: tuple[Code, ...], path: str) -> None:
+    """Nothing, or an InputError when a value means missing too: it could never be seen."""
+    codes = {str(code).strip() for code in missing}
+    for i, value in enumerate(values):
+        if value in missing or str(value) in codes:
+            remedy = "A code that means missing in some columns only belongs into columns.<name>.missing of those."
+            raise InputError(f"{path}[{i}]", value, "a value that is not a missing code of this column", remedy=remedy)
 
 
 def unit_rule_of(document: Any, has_unit: bool) -> UnitRule | None:

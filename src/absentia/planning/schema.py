@@ -114,6 +114,9 @@ class Schema:
         if unit is not None:
             name_of(unit, "unit")
         rule = unit_rule_of(document.get("unit_rule"), unit is not None or "long" in document)
+        for name in columns if rule else ():
+            if name.startswith("__"):
+                raise InputError(f"columns.{name}", name, "a name that does not begin with two underscores")
         if "long" not in document:
             return cls(columns, codes, n, unit, rule)
         if unit is not None:

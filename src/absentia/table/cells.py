@@ -50,8 +50,9 @@ def read(array: pa.Array, column: Column) -> Cells:
     if column.kind != "number":
         return _categories(array, column)
     values, seen, unparsed = _text_numbers(array, column) if _is_text(array) else _typed_numbers(array)
+    stored = array.type.to_pandas_dtype() if pt.is_floating(array.type) else float  # -9.9 is another number in 32 bits
     for code in _numeric_codes(column.missing):
-        seen &= values != code
+        seen &= values != float(stored(code))
     return Cells(_clip(values, column), seen, unparsed)
 
 

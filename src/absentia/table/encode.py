@@ -21,7 +21,8 @@ __all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder"]
 
 UNIT, ITEM, ORDER, CONTENT, VALUE = "__unit", "__item", "__order", "__content", "__value"
 _LAST = np.int64(2**63 - 1)
-_DATES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+_TIMES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+_DATES = ("%Y-%m-%d", *_TIMES, *(time + "%#z" for time in _TIMES))
 
 
 @dataclass(frozen=True)
