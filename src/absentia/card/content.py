@@ -60,7 +60,8 @@ def gamma_of(release: Release) -> list[dict[str, Any]]:
 
 def _point(release: Release, odds: str) -> dict[str, Any]:
     plan = release.plan
-    figure = _guarantee(release, processes.gamma(plan.missing, odds)).answer(delta=plan.budget.delta)
+    found = release.guarantee if odds == "1" else _guarantee(release, processes.gamma(plan.missing, odds))
+    figure = found.answer(delta=plan.budget.delta)
     return {"gamma": odds, "epsilon": finite(figure.epsilon), "result": figure.result}
 
 

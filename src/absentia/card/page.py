@@ -166,7 +166,8 @@ def _budget(document: Document, most: int) -> str:
     rows = (_spent(book, key, title, limit, widest) for key, title in zip(READINGS, NAMES, strict=True))
     caption = f"Epsilon at delta {markup(book['budget']['delta'])}; the upright line is the budget"
     head = heads(("reading", ""), ("", ""), ("spent", "n"), ("left", "n"))
-    totals = tag("table", tag("caption", caption), head, tag("tbody", *rows), class_="answers")
+    body = tag("tbody", *rows, role="rowgroup")
+    totals = tag("table", tag("caption", caption), head, body, class_="answers", role="table")
     return "".join(
         [
             tag("p", markup(document["words"]["budget"], 900)),
@@ -182,11 +183,12 @@ def _spent(book: Document, key: str, title: str, limit: float, widest: float) ->
     spent = book["spent"][key]
     return tag(
         "tr",
-        tag("th", title, scope="row"),
-        tag("td", figures.budget_bar(spent, limit, widest), class_="plot"),
-        tag("td", shown(spent), class_="n", data_label="spent"),
-        tag("td", left(book["remaining"][key]), class_="n", data_label="left"),
+        tag("th", title, scope="row", role="rowheader"),
+        tag("td", figures.budget_bar(spent, limit, widest), class_="plot", role="cell"),
+        tag("td", shown(spent), class_="n", data_label="spent", role="cell"),
+        tag("td", left(book["remaining"][key]), class_="n", data_label="left", role="cell"),
         class_="now" if key == book["binding"] else "",
+        role="row",
     )
 
 
