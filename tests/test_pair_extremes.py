@@ -40,3 +40,11 @@ def test_rare_records_added_or_removed_are_tight(epsilon: float, true: float) ->
 def test_an_epsilon_just_below_the_limit_of_the_loss_is_answered() -> None:
     g = ab.amplify(ab.Gaussian(1), HALF, relation="add_remove")  # math.log(2) lies below ln 2, by less than a double
     assert close_above(g.delta(math.log(2)), 0.0549277817222252499)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("noise", [ab.Gaussian(1), ab.Laplace(1)])
+def test_blocks_that_move_a_million_scales_give_an_answer_not_a_warning(noise: ab.Gaussian | ab.Laplace) -> None:
+    g = ab.amplify(noise, ab.Blocks([FAR] * 2))
+    for epsilon in (0, 1, 700):
+        assert close_above(g.delta(epsilon), 0.75)  # what a row shows is told apart for sure: 1 - 1/2 * 1/2

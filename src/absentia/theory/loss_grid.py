@@ -47,7 +47,7 @@ class GridLosses:
 def on_grid(losses: Losses, gap: float) -> GridLosses:
     """Every level split between the two multiples of the gap around it (i); masses rounded up.
 
-    Level g*gap + r keeps expm1(gap - r)/expm1(gap) of its mass at g and moves expm1(-r)/expm1(-gap) to g+1. Levels
+    Level g*gap + r keeps e^{-r} expm1(r - gap)/expm1(-gap) of its mass at g, the rest goes to g+1. Levels
     beyond what an index can hold are raised, to infinity above.
     """
     losses = losses.capped(2.0**50 * gap)
@@ -55,7 +55,7 @@ def on_grid(losses: Losses, gap: float) -> GridLosses:
     below = np.floor(level / gap)
     r = np.clip(level - below * gap, 0.0, gap)
     up = losses.mass * (np.expm1(-r) / np.expm1(-gap)) * UP
-    stay = losses.mass * (np.expm1(gap - r) / np.expm1(gap)) * UP
+    stay = losses.mass * (np.exp(-r) * np.expm1(r - gap) / np.expm1(-gap)) * UP
     index, where = np.unique(np.concatenate([below, below + 1]).astype(np.int64), return_inverse=True)
     mass = np.bincount(where, np.concatenate([stay, up])) * (1 + len(index) * 2.0**-52)
     return GridLosses(index, np.asarray(mass, dtype=np.float64), losses.infinite, gap)

@@ -59,6 +59,9 @@ class LaplacePair(BallBound):
         return log_mgf(self.up, 1, self.scale) - log_mgf(self.low, -1, self.scale)
 
     def log_delta(self, epsilon: float) -> float:
+        if epsilon == 0 and self.up == self.low:
+            with precision(64):
+                return math.log(max(above(self._at_zero()), 5e-324))
         u, loss, _ = self._knots
         k = int(np.searchsorted(loss, epsilon, side="right")) - 1
         if k >= len(u) - 1:
@@ -87,8 +90,8 @@ class LaplacePair(BallBound):
 
     def delta_ball(self, epsilon: arb) -> arb:
         """The formula on the stretch that holds the crossing; on both neighbours when that cannot be told."""
-        if epsilon == 0 and self.up == self.low:  # by symmetry the crossing is at 0
-            return -sum((ball(q) * (-ball(x) / ball(self.scale)).expm1() for x, q in self.up), arb(0))
+        if epsilon == 0 and self.up == self.low:
+            return self._at_zero()
         a = epsilon.exp()
         last = len(self.up) - 1
         k = int(np.searchsorted(self._knots[1], float(epsilon.mid()), side="right")) - 1
@@ -100,6 +103,10 @@ class LaplacePair(BallBound):
         if k < last:
             return self._low_end(k, a)
         return arb(0) if a * self._sums(last)[2] >= self._ratio(last) else self._low_end(last - 1, a)
+
+    def _at_zero(self) -> arb:
+        """delta at epsilon 0 where both sides have one law: by symmetry the crossing is at 0."""
+        return -sum((ball(q) * (-ball(x) / ball(self.scale)).expm1() for x, q in self.up), arb(0))
 
     def _low_end(self, k: int, a: arb) -> arb:
         """The stretch k, or the one before it where the crossing may lie below u_k."""
