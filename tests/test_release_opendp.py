@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 
 import absentia as ab
-from absentia.backends import STEP, OpenDP, backend_of, base_loss, keeps
+from absentia.backends import STEP, OpenDP, backend_of, base_loss, keeps, moved_by, shows
 from absentia.errors import BudgetRefused, HazardRefused
 from absentia.ledger.account import distance
 from absentia.ledger.ledger import Ledger
@@ -54,6 +54,20 @@ def test_laplace_is_amplified_by_t1_only() -> None:
     assert asked == pytest.approx(1, rel=1e-9)
     assert scale == pytest.approx(2 / math.log(1 + 2 * (math.e - 1)), rel=1e-5)
     assert found.ratio == pytest.approx(scale / asked, rel=1e-9)
+
+
+def test_a_row_counts_as_shown_only_if_it_moves_something() -> None:
+    """Of a mean by group a row shows nothing unless it shows the value, however often the group is known."""
+    known = ab.missing.independent(SCHEMA, {"bmi": "1/2"}, because="by lot")
+    for queries, columns, p in (
+        ([ab.mean("bmi", by="hyp")], {"bmi"}, Fraction(1, 2)),
+        ([ab.mean("bmi", by="hyp"), ab.histogram("hyp")], {"bmi", "hyp"}, Fraction(1)),
+    ):
+        plan = ab.plan(SCHEMA, queries, known, budget=ONE)
+        assert moved_by(plan) == columns
+        assert shows(plan) == p
+        for seen in ({"hyp", "chl"}, {"chl"}):  # what shows none of these columns moves nothing
+            assert columns & seen or plan.reach(seen) == 0
 
 
 def test_gaussian_is_what_zcdp_allows() -> None:

@@ -128,11 +128,11 @@ class OpenDP:
         return STEP * self.plan.scales[statistic]
 
     def charge(self, book: Ledger, purpose: str) -> Receipt:
-        """As a black box that reads the plan's columns: (epsilon, the plan's delta) before amplification."""
+        """As a black box: (epsilon, the plan's delta) before amplification, and the columns that a row moves it by."""
         same_terms(book.account, self.plan)
         e, d = base_loss(self.asked)
-        reads = self.plan.reach.columns
-        return book.charge_black_box(epsilon=e, delta=d, columns=reads, purpose=purpose, plan=self.plan.identity)
+        needed = moved_by(self.plan)
+        return book.charge_black_box(epsilon=e, delta=d, columns=needed, purpose=purpose, plan=self.plan.identity)
 
     def draw(self, sums: Aggregates) -> Noisy:
         """One measurement of the vector of all statistics: the one that the map was asked about."""
@@ -167,8 +167,14 @@ def base_loss(plan: Plan) -> tuple[Fraction, Fraction]:
 
 
 def shows(plan: Plan) -> Fraction:
-    """A bound on the probability that a row shows anything that the plan reads."""
-    return Fraction(1) if plan.dependent_rows else chance_of_any(plan.missing, plan.reach.columns)
+    """A bound on the probability that a row shows anything that moves the plan's statistics: the p of T1."""
+    return Fraction(1) if plan.dependent_rows else chance_of_any(plan.missing, moved_by(plan))
+
+
+def moved_by(plan: Plan) -> frozenset[str]:
+    """Columns of which a row shows at least one if it moves anything: of each statistic the one seen most rarely."""
+    chance = {c: chance_of_any(plan.missing, frozenset({c})) for c in sorted(plan.reach.columns)}
+    return frozenset(min(sorted(s.columns), key=chance.__getitem__) for s in plan.statistics)
 
 
 def keeps(plan: Plan, far: object, base: tuple[Fraction, Fraction]) -> bool:

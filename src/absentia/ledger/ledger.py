@@ -108,7 +108,10 @@ class Ledger:
     def charge_black_box(
         self, *, epsilon: object, delta: object = "0", columns: Iterable[str], purpose: str, plan: str = ""
     ) -> Receipt:
-        """The same for a mechanism that is (epsilon, delta)-DP on masked data, whatever the masks of the two tables."""
+        """The same for a mechanism that is (epsilon, delta)-DP on masked data, whatever the masks of the two tables.
+
+        `columns`: a row that shows none of them does not move the mechanism (all that it reads is always right).
+        """
         e, d = exact(epsilon, "epsilon"), probability(exact(delta, "delta"), "delta")
         reads = frozenset([columns] if isinstance(columns, str) else columns)
         if e < 0:
