@@ -48,3 +48,8 @@ def test_blocks_that_move_a_million_scales_give_an_answer_not_a_warning(noise: a
     g = ab.amplify(noise, ab.Blocks([FAR] * 2))
     for epsilon in (0, 1, 700):
         assert close_above(g.delta(epsilon), 0.75)  # what a row shows is told apart for sure: 1 - 1/2 * 1/2
+
+
+def test_delta_1_promises_nothing_and_costs_nothing() -> None:
+    g = ab.amplify(ab.Gaussian("0.001"), ab.ReachLaw.point(2))  # delta(0) is 1 but for e^-2000000
+    assert g.epsilon(1) == g.without_missingness.epsilon(1) == 0

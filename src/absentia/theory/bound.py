@@ -96,6 +96,8 @@ class BallBound(Bound):
         return min(1.0, max(0.0, proved_above(lambda: self.delta_ball(ball(epsilon)))))
 
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
+        if delta >= 1:
+            return 0.0
         pure = math.inf
         with precision(128):
             pure_ball = self.pure_ball()
