@@ -153,6 +153,19 @@ def test_numbers_that_are_not_there_are_said_to_be_missing(cards: dict[str, Card
     assert "my score" in cards["own"].to_html()
 
 
+def test_words_claim_no_more_than_the_plan(cards: dict[str, Card]) -> None:
+    """Where masks may follow values or other records, a mask is never said to tell nothing."""
+    nothing = "The mask alone tells them nothing"
+    for name, card in cards.items():
+        words, g = card.document["words"], card.document["release"]["guarantee"]
+        assert (nothing in words["mask"]) == (name not in ("without", "wrong", "dependent")), name
+        assert ("never passes" in words["gamma"]) == bool(card.document["gamma"]), name
+        assert words["promise"][0]["assumes"] == g["assumptions"]
+        below = g["epsilon"] <= g["without_missingness"]["epsilon"]
+        assert below == (name != "dependent")
+    assert "a record takes part" in " ".join(cards["added"].document["words"]["meaning"])
+
+
 def test_noise_and_sampling_are_told_apart(release: Any) -> None:
     """A mean whose noise makes half of its interval, and a count, whose interval is the noise's alone."""
     document = json.loads(release.card().to_json())

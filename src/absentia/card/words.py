@@ -185,7 +185,8 @@ def gamma(document: Mapping[str, Any], plan: Plan) -> str:
     if isinstance(plan.missing, Complete):
         return f"No law was used, so none can be wrong: epsilon {without} holds whatever is missing."
     if plan.dependent_rows:
-        return "Rows may follow one another here, so no law lowers the figure (T8), and none can be wrong."
+        told = f"Masks of up to {plan.dependent_rows} other rows may follow a record, so no law lowers the figure (T8)."
+        return f"{told} What must be true is that it is not more rows."
     if not document["gamma"]:
         return f"For this law no curve can be given. Whatever is true, epsilon {without} holds."
     text = "Gamma 1 is the law as stated. At Gamma 2, a record's own values may double or halve the odds that its"
@@ -197,7 +198,9 @@ def mask(release: Mapping[str, Any], plan: Plan) -> str:
     known = shown(figures(release)[2]["epsilon"])
     text = f"Somebody who was told which entries of a {whose(plan)} were observed, but not what was in them, faces"
     text += f" epsilon {known} at delta {written(plan.budget.delta)}."
-    if plan.missing.data_dependent:
+    if plan.dependent_rows:
+        text += " The masks of other rows may tell them something by themselves; no mechanism can mend that."
+    elif plan.missing.data_dependent:
         text += " The mask may tell them something by itself, before any answer is read; no mechanism can mend that."
     elif not isinstance(plan.missing, Complete):
         text += " The mask alone tells them nothing, because it does not depend on values."
