@@ -80,3 +80,11 @@ def test_an_error_gives_the_path_of_the_bad_field(document: dict[str, Any], fiel
     with pytest.raises(InputError) as refused:
         missing.from_dict(document, schema=COLUMNS)
     assert refused.value.field == f"missing.{field}"
+
+
+def test_asked_and_answered_is_one_chance_for_each_column() -> None:
+    """Also for a reach that counts when any of the columns is seen, in either order."""
+    some = Reach(1, [Term(frozenset(COLUMNS), 1.0, any=True)])
+    asked, answered = (missing.independent(COLUMNS, dict.fromkeys(COLUMNS, rate)) for rate in ("0.1", "0.9"))
+    for process in (missing.product(asked, answered), missing.product(answered, asked)):
+        assert process.law(some).p_exact == pytest.approx(1 - (1 - 0.09) ** 2, rel=1e-12)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import random
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -59,6 +61,13 @@ def test_what_engines_leave_aside_is_not_counted_twice(tmp_path: Path) -> None:
 def test_a_cell_that_is_no_unicode_text_is_unparsed() -> None:
     masks = profile_counts(pd.DataFrame({"a": pd.Series(["\ud800", "3", "4"], dtype=object)}), SCHEMA)
     assert (masks.observed.tolist(), masks.unparsed.tolist()) == ([2], [1])
+
+
+def test_no_object_in_a_cell_raises() -> None:
+    odd = [Decimal("sNaN"), 10**5000, [1, 2], np.array([1.0, 2.0]), object(), complex(1, 2), b"\xff", {}, float]
+    blank = [None, pd.NA, pd.NaT, float("nan"), np.float32("nan"), Decimal("NaN")]
+    masks = profile_counts(pd.DataFrame({"a": pd.Series([*odd, *blank, 3, "4", Decimal(5)], dtype=object)}), SCHEMA)
+    assert (masks.observed.tolist(), masks.unparsed.tolist()) == ([3], [len(odd)])
 
 
 def test_one_odd_category_refuses_nothing() -> None:

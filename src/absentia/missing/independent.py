@@ -53,16 +53,24 @@ class Independent(Process):
         return self._held.get(column, [])
 
     @cached_property
+    def _switches(self) -> tuple[Factor, ...]:
+        """The factors, those that hold the same columns as one: all of them must be on."""
+        joined: dict[frozenset[str], Fraction] = {}
+        for held, p in self.factors:
+            joined[held] = joined.get(held, Fraction(1)) * p
+        return tuple(joined.items())
+
+    @cached_property
     def _held(self) -> dict[str, list[int]]:
         held: dict[str, list[int]] = {}
-        for i, (columns, _) in enumerate(self.factors):
+        for i, (columns, _) in enumerate(self._switches):
             for column in columns:
                 held.setdefault(column, []).append(i)
         return held
 
     @cached_property
     def _chances(self) -> dict[int, Fraction]:
-        return {i: p for i, (_, p) in enumerate(self.factors)}
+        return {i: p for i, (_, p) in enumerate(self._switches)}
 
     def powers(self, reach: Reach) -> Atoms:
         """Exact in small or symmetric components, and in large ones the worst reach for each number seen."""

@@ -190,15 +190,17 @@ def _pandas_array(series: Any) -> pa.Array:
     """A column of Python objects becomes text, whatever its cells hold; so does a category of objects."""
     categories = getattr(series.dtype, "categories", None)
     if series.dtype == object or (categories is not None and categories.dtype == object):
-        blank = series.isna()
-        return pa.array([None if b else _utf8(v) for v, b in zip(series, blank, strict=True)], pa.large_string())
+        return pa.array([_cell(value) for value in series], pa.large_string())
     array = pa.array(series, from_pandas=True)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def _utf8(value: object) -> str:
-    """The text of an object; half of a surrogate pair, which no engine can hold, becomes a question mark."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+def _cell(value: Any) -> str | None:
+    """The text of an object, None when it is missing; what has no text in UTF-8 becomes text that nothing parses."""
+    try:
+        return None if value is None or value != value else str(value).encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # a cell may be anything, and none may decide whether the table is refused
+        return None if type(value).__name__ == "NAType" else "\ufffd"
 
 
 def _duckdb(relation: Any) -> Source:
