@@ -32,6 +32,12 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "tables[1]": lambda: ab.ReachLaw.combined([[0, 1], [0]], HALF, 1),
     "k": lambda: ab.ReachLaw.from_paper("0.5", [1, 1], k=1.5),  # type: ignore[arg-type]
     "atoms": lambda: LAW.coarsened(1.5),  # type: ignore[arg-type]
+    "mechanism": lambda: ab.amplify([ab.Laplace(1)], ab.Blocks([LAW]), dependent_rows=3),
+    "mechanism ": lambda: ab.amplify([None], ab.Blocks([LAW])),  # type: ignore[list-item]
+    "law ": lambda: ab.calibrate("gaussian", None, epsilon="1", delta="1e-6"),  # type: ignore[arg-type]
+    "delta": lambda: ab.calibrate("gaussian", LAW, epsilon="1", delta="0.8"),
+    "delta ": lambda: ab.calibrate("laplace", ab.ReachLaw([0, 1], [1, 0]), epsilon="1"),
+    "reach[1]": lambda: ab.ReachLaw([0, "1e400"], HALF),
     "x": lambda: LAW.survival(float("nan")),
 }
 

@@ -81,6 +81,12 @@ def amplify(
             )
         return _additive(mechanism, law, sensitivity, _not_attribute(relation))
     if isinstance(mechanism, Sequence) and isinstance(law, Blocks):
+        if any(x is not None for x in (p_star, sensitivity, dense_share)) or dependent_rows:
+            raise InputError(
+                "mechanism", "one noise for each block", "no p_star, sensitivity, dense_share or dependent_rows"
+            )
+        if not all(isinstance(noise, (Noise, BlackBox)) for noise in mechanism):
+            raise InputError("mechanism", mechanism, "Laplace, Gaussian or BlackBox for each block")
         return _mixed_blocks(mechanism, law, _not_attribute(relation))
     if isinstance(mechanism, (Noise, BlackBox, Bound)):
         base, distance_known = _base(mechanism, law, sensitivity, relation)

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from absentia.amplification import Structure, amplify
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import exact, probability, round_down
+from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blackbox import inverse
 from absentia.theory.bound import Bound, log_of
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
@@ -48,6 +49,9 @@ def calibrate(
     if d == 0 and make is Gaussian:
         raise InputError("delta", delta, "a number > 0: Gaussian noise gives no pure guarantee")
 
+    if not isinstance(law, Structure):
+        raise InputError("law", law, "a ReachLaw, Blocks or Forms")
+
     def bounds(scale: float) -> tuple[Bound, ...]:
         g = amplify(make(scale), law, relation=relation, sensitivity=sensitivity)
         return (g.without_missingness if without_missingness else g).bounds
@@ -55,6 +59,9 @@ def calibrate(
     unit = _unit(law, make)
     if unit == 0:
         raise InputError("law", law, "a law with a positive reach: this query never moves")
+    shows = (law if isinstance(law, ReachLaw) else law.total(make.norm)).p_exact
+    if d >= (1 if without_missingness else shows):
+        raise InputError("delta", delta, f"less than P(a row shows something), {float(shows):.6g}: any noise keeps it")
 
     def nth(k: int) -> Callable[[float], Bound]:
         return lambda scale: bounds(scale)[k]

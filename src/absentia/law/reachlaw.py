@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -262,7 +263,9 @@ def _reach(value: object, field: str) -> float:
     x = number(value, field)
     if x < 0:
         raise InputError(field, value, "a number >= 0")
-    return round_up(x)
+    if math.isinf(up := round_up(x)):
+        raise InputError(field, value, "a number that a double can hold")
+    return up
 
 
 def _merged(reach: Sequence[object], mass: Sequence[object]) -> dict[float, Fraction]:
