@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from absentia.card.card import Card
 from absentia.card.content import seal_of
 from absentia.card.structure import parsed
 from absentia.cli.app import main
-from absentia.errors import AbsentiaError, InputError, LedgerDamaged
+from absentia.errors import AbsentiaError, HazardRefused, InputError, LedgerDamaged
 from card_world import calm, independent, kinds, released, schema, table
 from test_card import leaves, put
 
@@ -168,6 +169,15 @@ def test_noise_of_another_backend_verifies(tmp_path: Path) -> None:
     document["release"]["noise"]["backend"] = "absentia"
     document["seal"] = seal_of(document)
     assert isinstance(refusal(document), LedgerDamaged)
+
+
+def test_a_backend_that_is_not_installed_is_no_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = schema()
+    plan = ab.plan(s, [ab.mean("x")], independent(s), budget=ab.Budget("1", "1e-6"))
+    card = released(plan, tmp_path / "s.ledger", backend="opendp", budget=ab.Budget("40", "1e-4")).card()
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(HazardRefused, match="not installed"):
+        card.verify()
 
 
 def test_a_book_with_several_releases_and_an_amended_law_verifies(tmp_path: Path) -> None:

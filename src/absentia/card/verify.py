@@ -25,6 +25,7 @@ __all__ = ["verify"]
 
 CLOSE = 1e-9
 """Recomputed floating-point numbers may differ by this between machines; the seal holds every digit."""
+NOT_INSTALLED = "H-OPENDP"  # nothing is wrong with the card: its noise's own map is not at hand here
 ODD = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError, AssertionError)
 Document = Mapping[str, Any]
 T = TypeVar("T")
@@ -207,11 +208,11 @@ def _within(path: str, make: Callable[[], T]) -> T:
     try:
         return make()
     except InputError as e:
-        raise InputError(f"{path}.{e.field}", e.given, e.allowed, "E-CARD", e.remedy) from None
+        raise InputError(f"{path}.{e.field.removeprefix('plan.')}", e.given, e.allowed, "E-CARD", e.remedy) from None
     except LedgerDamaged as e:
         raise e if e.code == "C-CARD" else _contradiction(path, e.what) from None
     except AbsentiaError as e:
-        raise _contradiction(path, e.what) from None
+        raise e if e.code == NOT_INSTALLED else _contradiction(path, e.what) from None
     except ODD as e:
         raise _contradiction(path, f"it cannot be computed again ({type(e).__name__})") from None
 
