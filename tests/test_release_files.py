@@ -89,7 +89,9 @@ def test_tables_of_answers_agree(done: Release) -> None:
     assert tuple(done.to_polars().columns) == FIELDS
     text = list(csv.DictReader(io.StringIO(done.to_csv())))
     assert [r["query"] for r in text] == [r["query"] for r in rows]
-    assert [float(r["estimate"]) for r in text if r["estimate"]] == [r["estimate"] for r in rows if r["estimate"] is not None]
+    assert [float(r["estimate"]) for r in text if r["estimate"]] == [
+        r["estimate"] for r in rows if r["estimate"] is not None
+    ]
     assert {r["query"] for r in rows} == {q.name for q in done.plan.queries}
 
 
