@@ -124,7 +124,8 @@ class Mean(OneColumn):
                 rows.append(Row(self.name, cell, column.midpoint, math.inf, math.inf, *limits, HIDDEN))
                 continue
             m = min(max(z / n, -1.0), 1.0)
-            spread = min(max(zz / n - m * m, 0.0), 1 - m * m)
+            blur = math.hypot(sd[q], 2 * m * sd[s], (2 * m * m - zz / n) * sd[c]) / n
+            spread = min(max(zz / n - m * m, blur / 2), 1 - m * m)  # no less than its noise could hide
             noise = column.halfwidth * math.hypot(sd[s], m * sd[c]) / n
             sampling = column.halfwidth * math.sqrt(spread * heaviest / n)
             x = column.midpoint + column.halfwidth * z / n
