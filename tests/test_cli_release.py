@@ -38,6 +38,8 @@ def test_the_installed_program_from_plan_to_receipt(tmp_path: Path) -> None:
     done = installed("release", "plan.toml", "people.csv", "--ledger", "study.ledger", "-o", "out", cwd=folder)
     shown = installed("ledger", "show", "study.ledger", cwd=folder)
     checked = installed("ledger", "verify", "study.ledger", "--receipt", "out/release.json", cwd=folder)
+    card = installed("ledger", "verify", "study.ledger", "--receipt", "out/card.json", cwd=folder)
+    assert card.stdout == checked.stdout
     for run in (plan, init, done, shown, checked):
         assert run.returncode == 0, run.stderr
         assert run.widest <= 80

@@ -70,13 +70,15 @@ def show(book: str, as_json: bool) -> None:
 
 @ledger.command()
 @click.argument("book")
-@click.option("--receipt", metavar="FILE", help="A receipt, or a release.json that holds one.")
+@click.option("--receipt", metavar="FILE", help="A receipt, release.json or card.json.")
 @click.option("--json", "as_json", is_flag=True, help="The newest receipt as JSON.")
 def verify(book: str, receipt: str | None, as_json: bool) -> None:
     """Check file and chain, recompute the totals; with a receipt, that its row stands as issued (else exit 5)."""
     held = None
     if receipt is not None:
         document = load_spec(receipt, "--receipt")
+        inner = document.get("release")  # a card holds its release
+        document = inner if isinstance(inner, dict) else document
         held = document.get("receipt", document)
         if not isinstance(held, dict):
             raise InputError("--receipt", receipt, "a receipt, or a file with one under `receipt`")

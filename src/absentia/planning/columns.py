@@ -85,7 +85,7 @@ def only(document: object, known: set[str], path: str) -> None:
 
 
 def name_of(value: object, path: str) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or "\0" in value:  # an engine stops the process at a NUL in a name
         raise InputError(path, value, "the name of a column")
     return value
 
