@@ -189,9 +189,9 @@ def gamma(document: Mapping[str, Any], plan: Plan) -> str:
         return f"{told} What must be true is that it is not more rows."
     if not document["gamma"]:
         return f"For this law no curve can be given. Whatever is true, epsilon {without} holds."
-    text = "Gamma 1 is the law as stated. At Gamma 2, a record's own values may double or halve the odds that it shows at"
-    text += " least a given part of what was asked, for every part and for each block of columns; and so on. However wrong"
-    text += " the law is, epsilon never passes"
+    text = "Gamma 1 is the law as stated. At Gamma 2, a record's own values may double or halve the odds that it shows"
+    text += " at least a given part of what was asked, for every part and for each block of columns; and so on. However"
+    text += " wrong the law is, epsilon never passes"
     return f"{text} {without}, the figure that needs no law."
 
 

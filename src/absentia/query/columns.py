@@ -125,7 +125,7 @@ class Mean(OneColumn):
                 continue
             m = min(max(z / n, -1.0), 1.0)
             blur = math.hypot(sd[q], 2 * m * sd[s], (2 * m * m - zz / n) * sd[c]) / n
-            spread = min(max(zz / n - m * m, blur / 2), 1 - m * m)  # no less than its noise could hide
+            spread = min(max(zz / n - m * m, blur / 3), 1 - m * m)  # no less than its noise could hide
             noise = column.halfwidth * math.hypot(sd[s], m * sd[c]) / n
             sampling = column.halfwidth * math.sqrt(spread * heaviest / n)
             x = column.midpoint + column.halfwidth * z / n
