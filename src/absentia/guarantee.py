@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import number, probability, round_up
+from absentia.exact import echoed, number, probability
 from absentia.theory.bound import Bound
 
 if TYPE_CHECKING:
@@ -73,6 +73,15 @@ class Guarantee:
         return self if self.companion_known is None else self.companion_known
 
     @property
+    def with_companions(self) -> tuple[tuple[str, Guarantee], ...]:
+        """The three figures that are always shown together, each with its name, in this order."""
+        return (
+            ("with the missingness law", self),
+            ("without missingness", self.without_missingness),
+            ("if the mask is known", self.if_mask_known),
+        )
+
+    @property
     def amplified(self) -> bool:
         return self.companion_without is not None
 
@@ -91,13 +100,13 @@ class Guarantee:
         if delta is not None:
             d = probability(delta, "delta")
             value, bound = self._smallest(lambda b, sure: b.epsilon(d, certified=sure), certified)
-            return self._figure(value, asked(d), bound, d == 0, certified)
+            return self._figure(value, echoed(d), bound, d == 0, certified)
         e = number(epsilon, "epsilon")
         if e < 0:
             raise InputError("epsilon", epsilon, "a number >= 0")
         e = min(e, LARGEST)
         value, bound = self._smallest(lambda b, sure: b.delta(e, certified=sure), certified)
-        return self._figure(asked(e), value, bound, value == 0, certified)
+        return self._figure(echoed(e), value, bound, value == 0, certified)
 
     def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
         result = getattr(bound, "pure_result", None) if pure else None
@@ -131,7 +140,7 @@ class Guarantee:
 
     def curve(self, epsilons: Iterable[object], *, certified: bool = False) -> list[tuple[float, float]]:
         """(epsilon, delta) at every epsilon asked; a search for plots unless `certified`."""
-        return [(asked(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
+        return [(echoed(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
 
     def tradeoff(self, alpha: object, *, certified: bool = True) -> float:
         """A proved lower bound of f(alpha), the smallest type II error of any test at level alpha (f-DP).
@@ -203,12 +212,6 @@ def refuse_sum(one: Guarantee, other: object) -> NoReturn:
         "Compose the mechanisms first and amplify once: absentia.together(...). Where the masks were drawn afresh for"
         " each release, absentia.fresh_masks(...) composes.",
     )
-
-
-def asked(q: Fraction) -> float:
-    """The double nearest to what was asked; never 0 for a positive number, which no double nearby may hold."""
-    up = round_up(q)
-    return up if math.isinf(up) else float(q) or up
 
 
 def finite(value: float) -> float | None:

@@ -88,13 +88,9 @@ def plot(guarantee: Guarantee, ax: Axes | None, largest: float | None) -> Axes:
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     top = largest or max(1e-3, min(60.0, guarantee.without_missingness.epsilon("1e-9", certified=False)))
     epsilons = np.linspace(0, top, 121)
-    for g, label, style in (
-        (guarantee, f"with the missingness law ({guarantee.result})", "-"),
-        (guarantee.if_mask_known, "if the mask is known", "--"),
-        (guarantee.without_missingness, "without missingness", ":"),
-    ):
+    for (name, g), style in zip(guarantee.with_companions, ("-", ":", "--"), strict=True):
         values = [d if d > 0 else math.nan for _, d in g.curve(epsilons.tolist())]
-        ax.semilogy(epsilons, values, style, label=label)
+        ax.semilogy(epsilons, values, style, label=f"{name} ({g.result})" if g is guarantee else name)
     ax.set_xlabel("epsilon")
     ax.set_ylabel("delta")
     ax.set_ylim(1e-12, 1.5)
@@ -107,11 +103,7 @@ def as_html(guarantee: Guarantee) -> str:
     rows = "".join(
         f"<tr><th style='text-align:left'>{html.escape(label)}</th><td>{shown(g.epsilon('1e-6'))}</td>"
         f"<td>{html.escape(g.result)}</td></tr>"
-        for label, g in (
-            ("with the missingness law", guarantee),
-            ("without missingness", guarantee.without_missingness),
-            ("if the mask is known", guarantee.if_mask_known),
-        )
+        for label, g in guarantee.with_companions
     )
     title = html.escape(f"{guarantee.subject}, {guarantee.relation}: epsilon at delta 1e-6")
     return f"<table><caption>{title}</caption>{rows}</table>"

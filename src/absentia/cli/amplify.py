@@ -159,11 +159,7 @@ def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
     ((name, at),) = asked.items()
     unknown = "epsilon" if name == "delta" else "delta"
     lines = []
-    for label, g in (
-        ("with the missingness law", guarantee),
-        ("without missingness", guarantee.without_missingness),
-        ("if the mask is known", guarantee.if_mask_known),
-    ):
+    for label, g in guarantee.with_companions:
         figure = g.answer(**asked)
         lines.append(f"  {label:<26}{shown(getattr(figure, unknown)):>12}   {figure.result}")
     echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")

@@ -9,7 +9,6 @@ import click
 
 from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
-from absentia.planning.explain import three
 from absentia.planning.plan import Plan
 from absentia.planning.whatif import Outcome
 
@@ -61,11 +60,12 @@ def table(outcomes: list[Outcome]) -> str:
 def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
     """Everything the command shows."""
     d = found.budget.delta
-    keys = ("with_missingness", "without_missingness", "if_mask_known")
+    g = found.guarantee
+    three = {"with_missingness": g, "without_missingness": g.without_missingness, "if_mask_known": g.if_mask_known}
     return {
         "identity": found.identity,
         "plan": found.to_dict(),
-        "guarantee": {key: g.answer(delta=d).to_dict() for key, (_, g) in zip(keys, three(found), strict=True)},
+        "guarantee": {key: one.answer(delta=d).to_dict() for key, one in three.items()},
         "saving": found.saving,
         "blocks": [b.to_dict() for b in found.blocks],
         "accuracy": found.accuracy().to_dict(),

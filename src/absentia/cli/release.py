@@ -137,15 +137,10 @@ def table_of(done: Release) -> str:
     if not all(math.isfinite(r.se_noise) for r in done.rows):
         lines.append("-: the noise hides it; what is known is what the public bounds say")
     g, delta = done.guarantee, done.plan.budget.delta
-    figures = [
-        ("with missingness", g),
-        ("without missingness", g.without_missingness),
-        ("if the mask is known", g.if_mask_known),
-    ]
     lines += ["", f"epsilon at delta {float(delta):g} ({done.plan.relation}), of this release:"]
     if done.backend != "absentia":
         lines[-1:-1] = [f"noise drawn by {done.backend}: {shown(done.drawn.ratio, 4)} times what the plan needs", ""]
-    lines += [f"  {label:<22}{shown(x.epsilon(delta)):>10}" for label, x in figures]
+    lines += [f"  {label:<26}{shown(x.epsilon(delta)):>12}" for label, x in g.with_companions]
     spent = done.book["spent"]["with_missingness"]
     lines.append(f"ledger: {shown(spent)} of {done.book['budget']['epsilon']} spent; receipt {done.receipt.head[:16]}")
     return "\n".join(lines)

@@ -16,12 +16,9 @@ from absentia.planning.blocks import kind_of
 from absentia.query.statistic import Bins, Statistic
 
 if TYPE_CHECKING:
-    from absentia.guarantee import Guarantee
     from absentia.planning.planned import Plan
 
 __all__ = ["as_html", "explain", "spelled", "summary"]
-
-READINGS = ("with the missingness law", "without missingness", "if the mask is known")
 
 
 def spelled(s: Statistic) -> str:
@@ -32,11 +29,6 @@ def spelled(s: Statistic) -> str:
     cells = [c.column + " bins" if isinstance(c, Bins) else c for c in s.cells]
     over = f" where {', '.join(counted)} observed" if counted else ""
     return f"sum {inside}{over}" + (f" by {', '.join(cells)}" if cells else "")
-
-
-def three(plan: Plan) -> list[tuple[str, Guarantee]]:
-    g = plan.guarantee
-    return list(zip(READINGS, (g, g.without_missingness, g.if_mask_known), strict=True))
 
 
 def explain(plan: Plan) -> str:
@@ -135,7 +127,7 @@ def _figures(plan: Plan) -> Step:
 def _meaning(plan: Plan) -> Step:
     d = plan.budget.delta
     listed = []
-    for name, g in three(plan):
+    for name, g in plan.guarantee.with_companions:
         figure = g.answer(delta=d)
         listed.append(f"{name:<26} epsilon {shown(figure.epsilon):<10} {figure.result}")
     text = "The promise, always in three readings. The first assumes: "
@@ -153,7 +145,7 @@ def summary(plan: Plan) -> str:
     size = f"{asked}, {len(plan.scales)} {'statistic' if len(plan.scales) == 1 else 'statistics'}"
     lines = [f"plan {plan.identity[:16]}: {size}, {plan.noise_family} noise"]
     lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {shown(d)}, proved and rounded up"]
-    for name, g in three(plan):
+    for name, g in plan.guarantee.with_companions:
         figure = g.answer(delta=d)
         lines.append(f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}")
     lines.append(f"  noise without missingness / this noise  {plan.saving:.3f}")
@@ -178,7 +170,7 @@ def as_html(plan: Plan) -> str:
     d = plan.budget.delta
     rows = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{shown(g.epsilon(d))}</td></tr>"
-        for name, g in three(plan)
+        for name, g in plan.guarantee.with_companions
     )
     errors = "".join(
         f"<tr><th style='text-align:left'>{html.escape(x.query)}</th><td>{html.escape(x.cell)}</td>"
