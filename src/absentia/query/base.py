@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from absentia.errors import InputError
 from absentia.exact import exact
 from absentia.query.estimate import Reading, Row, cell_names
-from absentia.query.statistic import Statistic
+from absentia.query.statistic import Columns, Statistic
 
 Noisy = Mapping[Statistic, NDArray[np.float64]]
 """Noisy statistics in units of z, each of its shape."""
@@ -23,16 +23,6 @@ __all__ = ["Columns", "Expectation", "Noisy", "Query", "Seen", "columns_of", "sh
 
 Seen = Callable[[frozenset[str]], tuple[float, float]]
 """How many rows show all of these columns: (at least, at most)."""
-
-
-class Columns(Protocol):
-    """What a query asks of a schema."""
-
-    @property
-    def columns(self) -> Mapping[str, Any]: ...
-
-    @property
-    def rows_per_unit(self) -> int: ...
 
 
 @dataclass(frozen=True)

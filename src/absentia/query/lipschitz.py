@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, number, precision
+from absentia.exact import number
+from absentia.law.convolution import root_up
 
 __all__ = ["Lipschitz", "declared", "histogram", "linear", "lipschitz", "query", "second_moments", "stack"]
 
@@ -107,7 +108,7 @@ def lipschitz(constant: Number, columns: int) -> Lipschitz:
     >>> lipschitz("0.5", columns=2).constants
     (Fraction(1, 2), Fraction(1, 2))
     """
-    return Lipschitz((number(constant, "constant"),) * _positive(columns, "columns"))
+    return Lipschitz((number(constant, "constant"),) * positive(columns, "columns"))
 
 
 def second_moments(columns: int, n: int, bound: Number = 1) -> Lipschitz:
@@ -118,7 +119,7 @@ def second_moments(columns: int, n: int, bound: Number = 1) -> Lipschitz:
     >>> second_moments(columns=3, n=6).constants
     (Fraction(1, 1), Fraction(1, 1), Fraction(1, 1))
     """
-    B, d, rows = number(bound, "bound"), _positive(columns, "columns"), _positive(n, "n")
+    B, d, rows = number(bound, "bound"), positive(columns, "columns"), positive(n, "n")
     if B < 0:
         raise InputError("bound", bound, "a number of at least 0")
     return Lipschitz((2 * B * d / rows,) * d)
@@ -135,7 +136,7 @@ def histogram(columns: int, *, one_hot: bool) -> Lipschitz:
             "one_hot", one_hot, "True: a histogram of raw values jumps at its bin edges and is not Lipschitz",
             remedy="Encode each category as its own 0/1 column, or state the reach (1 a column).",
         )  # fmt: skip
-    return Lipschitz((Fraction(1),) * _positive(columns, "columns"))
+    return Lipschitz((Fraction(1),) * positive(columns, "columns"))
 
 
 def stack(*queries: Lipschitz, norm: Literal[1, 2] = 1) -> Lipschitz:
@@ -150,7 +151,7 @@ def stack(*queries: Lipschitz, norm: Literal[1, 2] = 1) -> Lipschitz:
     columns = list(zip(*(q.within(norm).constants for q in queries), strict=True))
     if norm == 1:
         return Lipschitz(tuple(sum(column, Fraction(0)) for column in columns), 1)
-    return Lipschitz(tuple(_root_up(sum((L * L for L in column), Fraction(0))) for column in columns), 2)
+    return Lipschitz(tuple(Fraction(root_up(sum((L * L for L in column), Fraction(0)), 2)) for column in columns), 2)
 
 
 def query(spec: Mapping[str, Any]) -> Lipschitz:
@@ -200,13 +201,8 @@ def _same_columns(queries: Sequence[Lipschitz]) -> None:
         raise InputError("constants", widths, "queries of the same columns (0 where a query ignores a column)")
 
 
-def _root_up(q: Fraction) -> Fraction:
-    with precision(192):
-        root = Fraction(above(ball(q).sqrt()))
-    return root if q else Fraction(0)
-
-
-def _positive(value: int, field: str) -> int:
+def positive(value: int, field: str) -> int:
+    """The count, an integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(field, value, "an integer of at least 1")
     return value

@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from absentia.errors import InputError
-from absentia.exact import ball, number, round_up
-from absentia.theory.bound import proved_above
+from absentia.exact import number, round_up
+from absentia.law.convolution import root_up
+from absentia.query.lipschitz import positive
 
 __all__ = ["Sensitivity", "mean_count", "second_moments"]
 
@@ -34,7 +35,7 @@ def second_moments(k: int, d: int, n: int, norm: Literal[1, 2], bound: Number = 
     (Sensitivity(sensitivity=9.0, reach=9.0), Sensitivity(sensitivity=4.0, reach=3.0))
     """
     _observed(k, d)
-    B, unit = number(bound, "bound"), Fraction(1, _count(n, "n"))
+    B, unit = number(bound, "bound"), Fraction(1, positive(n, "n"))
     if B < 0:
         raise InputError("bound", bound, "a number of at least 0")
     unit *= B * B
@@ -42,7 +43,7 @@ def second_moments(k: int, d: int, n: int, norm: Literal[1, 2], bound: Number = 
     if _is_l1(norm):
         return Sensitivity(round_up(unit * (2 * k * k - m * m - (m % 2 == 1 and k > m))), round_up(unit * k * k))
     square = 2 * k * k if k < d or k % 2 == 0 else max(1, 2 * k * k - 2)
-    return Sensitivity(_root_up(unit**2 * square), round_up(unit * k))
+    return Sensitivity(root_up(unit**2 * square, 2), round_up(unit * k))
 
 
 def mean_count(k: int, d: int, norm: Literal[1, 2], half_width: Number = 1, count_weight: Number = 1) -> Sensitivity:
@@ -62,13 +63,7 @@ def mean_count(k: int, d: int, norm: Literal[1, 2], half_width: Number = 1, coun
     both, one = (2 * h, h + w) if _is_l1(norm) else (4 * h * h, h * h + w * w)
     corners = ((0, 0), (k, 0), (0, min(d, 2 * k)), (max(0, 2 * k - d), min(2 * k, 2 * (d - k))))
     largest = max(both * a + one * s for a, s in corners if a + s <= d and 2 * a + s <= 2 * k)
-    return Sensitivity(
-        *((round_up(largest), round_up(k * one)) if norm == 1 else (_root_up(largest), _root_up(k * one)))
-    )
-
-
-def _root_up(q: Fraction) -> float:
-    return proved_above(lambda: ball(q).sqrt())
+    return Sensitivity(root_up(largest, norm), root_up(k * one, norm))
 
 
 def _is_l1(norm: int) -> bool:
@@ -78,12 +73,6 @@ def _is_l1(norm: int) -> bool:
 
 
 def _observed(k: int, d: int) -> None:
-    _count(d, "d")
+    positive(d, "d")
     if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= d:
         raise InputError("k", k, f"an integer from 0 to {d}, the number of columns")
-
-
-def _count(value: int, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(field, value, "an integer of at least 1")
-    return value

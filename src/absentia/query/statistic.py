@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from absentia.errors import InputError
 from absentia.exact import round_up
+from absentia.law.convolution import root_up
 
 if TYPE_CHECKING:
     from absentia.query.reach import Reach
 
-__all__ = ["Bins", "Statistic"]
+__all__ = ["Bins", "Columns", "Statistic"]
 
 
 class Columns(Protocol):
-    """What a statistic asks of a schema."""
+    """What a statistic, or a query, asks of a schema."""
 
     @property
     def columns(self) -> Mapping[str, Any]: ...
@@ -129,14 +130,4 @@ class Statistic:
         r = self.scale(schema) * schema.rows_per_unit
         if self.signed or (cells > 1 and norm == 1):
             return round_up(2 * r)
-        return round_up(r) if cells == 1 else _sqrt_up(2 * r * r)
-
-
-def _sqrt_up(q: Fraction) -> float:
-    """The smallest double whose square is at least q."""
-    x = math.sqrt(q)
-    while Fraction(x) ** 2 >= q:
-        x = math.nextafter(x, 0)
-    while Fraction(x) ** 2 < q:
-        x = math.nextafter(x, math.inf)
-    return x
+        return round_up(r) if cells == 1 else root_up(2 * r * r, 2)
