@@ -22,6 +22,9 @@ OF_OBSERVED = (
 )
 
 
+OUTSIDE = "; its errors carried it beyond what is possible, and it is shown at the bound (a biased value)"
+
+
 @dataclass(frozen=True)
 class Row:
     """One number of an answer, in the schema's units, with its errors and where it needs care."""
@@ -99,6 +102,8 @@ def row(
     """
     t = half_width(se_noise, 0.0 if table else se_sampling, reading)
     clipped = min(max(estimate, limits[0]), limits[1])
+    if clipped != estimate:
+        note += OUTSIDE
     ends = (estimate - t - max(shift, 0.0), estimate + t - min(shift, 0.0))
     low, high = (min(max(edge, limits[0]), limits[1]) for edge in ends)
     return Row(query, cell, clipped, se_noise, se_sampling, low, high, note)
