@@ -43,6 +43,11 @@ class Batch:
         return FAMILIES[self.family](1.0)
 
     @property
+    def subject(self) -> str:
+        """What its guarantees are about, as `amplify` names it."""
+        return f"{type(self.noise).__name__}({self.noise.size:g})"
+
+    @property
     def reach(self) -> Reach:
         return self.distances.reach
 
@@ -83,13 +88,11 @@ class Batch:
 
     def _without_reach(self, missing: Process) -> tuple[list[Bound], Guarantee | None]:
         """Curves that the distances between rows give by themselves, and the figure if the mask is known."""
-        extra: list[Bound] = []
-        if Fraction(self.distances.largest) < 2 * Fraction(self.reach.full):
-            extra.append(replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,)))
+        worst = replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,))
+        extra: list[Bound] = [worst] if Fraction(self.distances.largest) < 2 * Fraction(self.reach.full) else []
         halves = self.distances.same_mask
         if isinstance(missing, Complete):  # not using the missingness: what holds for a table with holes too
-            worst = replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,))
-            return extra, Guarantee((worst,), "substitute", f"{type(self.noise).__name__}(1)")
+            return extra, Guarantee((worst,), "substitute", self.subject)
         if not halves.terms:
             return extra, None
         law = missing.law(halves)
@@ -98,13 +101,13 @@ class Batch:
         known = KnownMask(self.noise, law.atoms)
         if halves != self.reach:
             extra.append(known)
-        return extra, Guarantee((known,), "substitute", f"{type(self.noise).__name__}(1)")
+        return extra, Guarantee((known,), "substitute", self.subject)
 
     def _known_dependent(self, missing: Process) -> Guarantee:
         """The profile at the largest distance that the law allows; what a mask reveals by itself is left out."""
         most = min(2 * Fraction(missing.law(self.reach).max), Fraction(self.distances.largest))
         bound = replace(base_at(self.noise, most), result="base at the largest reach")
-        return Guarantee((bound,), "substitute", f"{type(self.noise).__name__}(1)", caveats=(KNOWN_DEPENDENT,))
+        return Guarantee((bound,), "substitute", self.subject, caveats=(KNOWN_DEPENDENT,))
 
     def _dependent(self, relation: str, rows: int) -> Guarantee:
         """T8 with eta = 1: one record may change the masks of `rows` other rows, so rows + 1 rows move at most."""
@@ -115,9 +118,8 @@ class Batch:
         bound = base_at(self.noise, (rows + 1) * distance)
         follow = f"one record changes the law of the masks of at most {rows} other rows"
         grown = replace(bound, result="T8", assumptions=(follow,))
-        subject = f"{type(self.noise).__name__}(1)"
-        plain = Guarantee((base_at(self.noise, distance),), relation, subject)
-        return Guarantee((grown,), relation, subject, plain, replace(plain, bounds=(grown,)))
+        plain = Guarantee((base_at(self.noise, distance),), relation, self.subject)
+        return Guarantee((grown,), relation, self.subject, plain, replace(plain, bounds=(grown,)))
 
     # -- calibration ---------------------------------------------------------------------------------------------
 

@@ -86,5 +86,5 @@ def _outcome(plan: Plan, name: str, process: Process) -> Outcome:
 
 
 def _plain(plan: Plan) -> Outcome:
-    figure = plan.guarantee.without_missingness.answer(delta=Fraction(plan.budget.delta))
+    figure = plan.guarantee.without_missingness.answer(delta=plan.budget.delta)
     return Outcome("without missingness", figure.epsilon, figure.result, plan.saving)
