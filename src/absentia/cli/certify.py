@@ -6,7 +6,7 @@ import json
 
 import click
 
-from absentia.cli.release import source_of
+from absentia.cli.source import source_of
 from absentia.cli.text import echo, echo_json, wrapped
 from absentia.ledger.certification import Certified
 from absentia.ledger.certification import certify as run
@@ -37,9 +37,7 @@ def certify(
     """
     schema = Schema.load(schema_file)
     with Ledger.open(ledger_file) as book:
-        found = run(
-            source_of(table), schema, book, epsilon=epsilon, confidence=confidence, because=because, by=by
-        )  # fmt: skip
+        found = run(source_of(table), schema, book, epsilon=epsilon, confidence=confidence, because=because, by=by)
     if as_json:
         echo_json(as_dict(found))
         return

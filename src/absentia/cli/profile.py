@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
+from absentia.cli.source import source_of
 from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.table.profile import Profile
 from absentia.table.profile import profile as profile_of
-from absentia.table.source import Batches, Source
-from absentia.table.textfile import csv_batches, csv_header
 
 __all__ = ["profile"]
 
@@ -52,7 +48,7 @@ def profile(
     if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
         raise InputError("--figures", figures, "a directory")
     schema = Schema.load(schema_file)
-    source: Any = _stdin(sys.stdin.buffer, again=with_evidence) if table == "-" else table
+    source = source_of(table, again=with_evidence)
     found = profile_of(source, schema, k)
     out: dict[str, Any] = found.to_dict() if as_json else {}
     if not as_json:
@@ -70,22 +66,6 @@ def profile(
         _draw(found, figures)
     if as_json:
         echo_json(out)
-
-
-def _stdin(stream: BinaryIO, again: bool) -> Source:
-    """CSV on stdin; held in memory when it is read a second time, so that no copy reaches the disk."""
-    held = io.BytesIO(stream.read()) if again else None
-    first = held or stream
-    header = csv_header(first, "-")
-
-    def streams(columns: Sequence[str]) -> Iterator[Batches]:
-        if held is not None:
-            held.seek(0)
-            csv_header(held, "-")
-        for part in csv_batches(first, header, columns):
-            yield part.to_batches(max_chunksize=2**16)
-
-    return Source(tuple(header), streams)
 
 
 def _draw(found: Profile, directory: str) -> None:

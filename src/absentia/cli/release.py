@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import click
 
+from absentia.cli.source import source_of
 from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.exact import shown
@@ -114,15 +114,6 @@ def progress(silent: bool) -> Callable[[str], None]:
     if silent or not sys.stderr.isatty():
         return lambda _: None
     return lambda text: echo(f"absentia: {text} ...", err=True)
-
-
-def source_of(table: str) -> Any:
-    """The table that an argument names; '-' is CSV on stdin."""
-    if table != "-":
-        return table
-    from absentia.cli.profile import _stdin
-
-    return _stdin(sys.stdin.buffer, again=False)
 
 
 def table_of(done: Release) -> str:
