@@ -220,3 +220,39 @@ def test_a_base_about_few_entries_promises_nothing_about_full_rows() -> None:
 def test_removing_a_record_with_nothing_missing_keeps_the_base_promise(delta: str) -> None:
     box = ab.BlackBox("1", delta)  # the double of 1e-3 lies above 1/1000: a rounded-up curve alone never reaches it
     assert ab.amplify(box, p_star=1, relation="add_remove").epsilon(delta) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["1e-6", "0.1", "1/3", "2/3", "1e-300", "0.1234567890123456789", "9.9999999999999999e-7"]
+)
+def test_the_number_that_is_echoed_reads_at_least_as_the_one_asked(text: str) -> None:
+    g = ab.amplify(ab.Gaussian(2), LAW)
+    for echo in (g.answer(delta=text).delta, g.answer(epsilon=text).epsilon, g.curve([text])[0][0]):
+        assert F(repr(echo)) >= F(text)
+        assert F(repr(math.nextafter(echo, 0))) < F(text)
+    assert repr(g.answer(delta="1e-6").delta) == "1e-06"
+
+
+def test_no_finite_figure_names_no_result() -> None:
+    for g in (ab.amplify(ab.Gaussian(2), LAW), ab.amplify(ab.Gaussian(2), ab.Blocks([LAW] * 2))):
+        figure = g.answer(delta=0)
+        assert (figure.epsilon, figure.result, figure.assumptions) == (math.inf, "none", ())
+
+
+@pytest.mark.parametrize("relation", ["substitute", "add_remove"])
+@pytest.mark.parametrize("law", [ab.ReachLaw.point(1), ab.Forms.k_of_d(13, 13)])
+def test_where_nothing_is_missing_the_three_figures_are_one(law: object, relation: str) -> None:
+    for noise in (ab.Gaussian("9.57"), ab.Laplace(7)):
+        g = ab.amplify(noise, law, relation=relation)  # type: ignore[arg-type]  # a law of either kind
+        for delta in ("1e-3", "1e-6", "1e-12"):
+            assert len({x.epsilon(delta) for _, x in g.with_companions}) == 1
+
+
+def test_eta_belongs_to_dependent_rows_which_need_no_p_star() -> None:
+    with pytest.raises(ab.InputError) as refusal:
+        ab.amplify(ab.BlackBox("1"), p_star="0.9", eta="0.5")
+    assert refusal.value.field == "eta"
+    t8 = ab.amplify(ab.BlackBox("1"), dependent_rows=1, eta="0.5")
+    assert t8.epsilon(0) == ab.amplify(ab.BlackBox("1"), p_star="0.9", dependent_rows=1, eta="0.5").epsilon(0)
+    assert any("0.5 in total variation" in a for a in t8.assumptions)
+    assert ab.amplify(ab.Laplace(2), sensitivity=1, dependent_rows=1).epsilon(0) == 1

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import number, probability
+from absentia.exact import probability
 from absentia.guarantee import Guarantee
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
-from absentia.theory.base import base_of
-from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, group_private
+from absentia.theory.base import ClassBase, base_of
+from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, DependentRows, SteeredRows
 from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
+from absentia.theory.mixed import MixedKnown, together_at
 from absentia.theory.noise import BlackBox, Noise
-from absentia.theory.pair import HIDDEN_MASK, KnownMask, Relation, Worst, dominating_pair
+from absentia.theory.pair import (
+    ROWS_INDEPENDENT,
+    AtDistance,
+    KnownMask,
+    Relation,
+    Worst,
+    base_at,
+    dominating_pair,
+)
 from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
 
 __all__ = ["RELATIONS", "amplify", "base_at"]
@@ -31,19 +39,6 @@ KNOWN_DEPENDENT = (
     " which no mechanism can mend"
 )
 ATTRIBUTE = "neighbours differ in the named features only, and missingness is MAR or MCAR"
-
-
-@dataclass(frozen=True)
-class AtDistance(KnownMask):
-    """The plain profile of a noise at one distance: what it promises with no help from missing entries."""
-
-    result: str = "base"
-    assumptions: tuple[str, ...] = ()
-
-
-def base_at(noise: Noise, distance: object) -> AtDistance:
-    """The curve of a noise between two rows at most `distance` apart."""
-    return AtDistance(noise, ((nonnegative(distance, "sensitivity"), Fraction(1)),), 1)
 
 
 def amplify(
@@ -62,38 +57,45 @@ def amplify(
     Laplace or Gaussian noise with a ReachLaw: T2 (T3 at delta = 0). With Blocks: T9 too. With Forms: T10, T10K too.
     A black box, or noise of which only the distance between two rows is known (`sensitivity`), with `p_star`: T1.
     `sensitivity` beside a law: the exact distance between two rows with nothing missing, where it is below twice the
-    full reach. `dependent_rows` = g, `eta`: T8. `dense_share` = P(more than k observed), the black box being stated
+    full reach. `dependent_rows` = g, `eta`: T8, which needs no p_star and leaves one
+    aside. `dense_share` = P(more than k observed), the black box being stated
     for rows with at most k: T6. The smallest valid figure is given.
 
     >>> amplify(BlackBox("1"), p_star="1/2").epsilon(delta=0)
     0.6201145069582776
     """
-    if relation not in RELATIONS:
-        raise InputError("relation", relation, f"one of {', '.join(RELATIONS)}")
-    if isinstance(dependent_rows, bool) or not isinstance(dependent_rows, int) or dependent_rows < 0:
-        raise InputError("dependent_rows", dependent_rows, "an int >= 0")
-    if law is not None and not isinstance(law, Structure):
-        raise InputError("law", law, "a ReachLaw, Blocks or Forms")
+    _refuse_wrong_words(law, relation, dependent_rows, eta)
+    if isinstance(mechanism, Sequence):
+        if any(x is not None for x in (p_star, sensitivity, dense_share)) or dependent_rows:
+            raise InputError(
+                "mechanism", "one noise for each block", "no p_star, sensitivity, dense_share or dependent_rows"
+            )
+        return _mixed_blocks(mechanism, law, _not_attribute(relation))
     if isinstance(mechanism, Noise) and law is not None and p_star is None and not dependent_rows:
         if dense_share is not None:
             raise InputError(
                 "dense_share", dense_share, "nothing beside a reach law, which already says how far rows go"
             )
         return _additive(mechanism, law, sensitivity, _not_attribute(relation))
-    if isinstance(mechanism, Sequence) and isinstance(law, Blocks):
-        if any(x is not None for x in (p_star, sensitivity, dense_share)) or dependent_rows:
-            raise InputError(
-                "mechanism", "one noise for each block", "no p_star, sensitivity, dense_share or dependent_rows"
-            )
-        if not all(isinstance(noise, (Noise, BlackBox)) for noise in mechanism):
-            raise InputError("mechanism", mechanism, "Laplace, Gaussian or BlackBox for each block")
-        return _mixed_blocks(mechanism, law, _not_attribute(relation))
-    if isinstance(mechanism, (Noise, BlackBox, Bound)):
-        base, distance_known = _base(mechanism, law, sensitivity, relation)
-        p = _share(law, p_star)
-        independent = law is not None and not law.data_dependent
-        return _black_box(base, p, relation, dependent_rows, eta, dense_share, distance_known, independent)
-    raise InputError("mechanism", mechanism, "Laplace, Gaussian, BlackBox, or one noise for each block of Blocks")
+    base = _base(mechanism, law, sensitivity, relation)
+    if dense_share is not None:
+        return _relaxed(base, _share(law, p_star), relation, dependent_rows, dense_share)
+    if dependent_rows:
+        bounds: tuple[Bound, ...] = (_steered(base, dependent_rows, eta),)
+    else:
+        bounds = (_masked(base, _share(law, p_star), relation),)
+    return _around(bounds, base, law, relation)
+
+
+def _refuse_wrong_words(law: object, relation: str, dependent_rows: int, eta: object) -> None:
+    if relation not in RELATIONS:
+        raise InputError("relation", relation, f"one of {', '.join(RELATIONS)}")
+    if isinstance(dependent_rows, bool) or not isinstance(dependent_rows, int) or dependent_rows < 0:
+        raise InputError("dependent_rows", dependent_rows, "an int >= 0")
+    if probability(eta, "eta") != 1 and not dependent_rows:
+        raise InputError("eta", eta, "nothing without dependent_rows: it is T8's bound on how far masks may follow")
+    if law is not None and not isinstance(law, Structure):
+        raise InputError("law", law, "a ReachLaw, Blocks or Forms")
 
 
 # -- additive noise --------------------------------------------------------------------------------------------------
@@ -130,20 +132,34 @@ def _sharper(noise: Noise, law: Structure, relation: Relation) -> Sequence[Bound
     return ()
 
 
-def _mixed_blocks(noises: Sequence[Noise], law: Blocks, relation: Relation) -> Guarantee:
-    """One noise for each block: T9 with families mixed across blocks."""
+def _mixed_blocks(noises: Sequence[object], law: Structure | None, relation: Relation) -> Guarantee:
+    """One noise for each block: T9 with families mixed across blocks; T2 of one family, T1 of any mixture beside it."""
+    if not isinstance(law, Blocks):
+        raise InputError("law", law, "Blocks, beside one noise for each block")
+    if not all(isinstance(noise, (Noise, BlackBox)) for noise in noises):
+        raise InputError("mechanism", noises, "Laplace, Gaussian or BlackBox for each block")
+    each = [noise for noise in noises if isinstance(noise, (Noise, BlackBox))]
     subject = "one noise for each block"
-    stacks = [law.blocks, *(laws for _, laws in law.classes if laws)]
-    columns = list(zip(*(laws for laws in stacks if laws), strict=True))  # of every class, block by block
-    full = Blocks([ReachLaw.point(max(b.full_reach for b in laws)) for laws in columns])
-    worst = Blocks([ReachLaw.point(max(b.max for b in laws)) for laws in columns])
+    full, worst = (_at_points(each, reaches, relation) for reaches in (law.full_reaches, law.largest_reaches))
+    t1 = _masked(worst[-1], law.shown, relation)
     return Guarantee(
-        tuple(law.bounds(noises, relation)),
+        (*law.bounds(each, relation), *law.whole(each, relation), t1),
         relation,
         subject,
-        Guarantee(tuple(full.bounds(noises, relation)), relation, subject, caveats=(NO_MISSINGNESS,)),
-        Guarantee(tuple(worst.bounds(noises, relation)), relation, subject, caveats=(KNOWN_DEPENDENT,)),
-        pieces=tuple(zip(noises, (b.atoms for b in law.blocks), strict=False)),
+        Guarantee(full, relation, subject, caveats=(NO_MISSINGNESS,)),
+        Guarantee(worst, relation, subject, caveats=(KNOWN_DEPENDENT,)),
+        pieces=tuple(zip(each, (b.atoms for b in law.blocks), strict=False)),
+    )
+
+
+def _at_points(noises: Sequence[Noise | BlackBox], reaches: Sequence[float], relation: Relation) -> tuple[Bound, ...]:
+    """What several noises promise where block b moves by at most reaches[b]: composed losses, and T7's closed form."""
+    composed = Blocks([ReachLaw.point(x) for x in reaches]).bounds(noises, relation)
+    stretch = 1 if relation == "add_remove" else 2
+    losses = together_at([(noise, stretch * Fraction(x)) for noise, x in zip(noises, reaches, strict=True)])
+    return (
+        *composed,
+        MixedKnown(((Fraction(1), losses.pure, losses.square),), "base", (ROWS_INDEPENDENT,), losses.delta),
     )
 
 
@@ -163,20 +179,20 @@ def _not_attribute(relation: str) -> Relation:
 # -- black boxes -----------------------------------------------------------------------------------------------------
 
 
-def _base(
-    mechanism: Noise | BlackBox | Bound, law: Structure | None, sensitivity: object, relation: str
-) -> tuple[Bound, bool]:
-    if not isinstance(mechanism, Noise):
+def _base(mechanism: object, law: Structure | None, sensitivity: object, relation: str) -> Bound:
+    if isinstance(mechanism, (BlackBox, Bound)):
         if sensitivity is not None:
             raise InputError(
                 "sensitivity", sensitivity, "nothing beside a black box, whose guarantee already counts it"
             )
-        return base_of(mechanism), False
+        return base_of(mechanism)
+    if not isinstance(mechanism, Noise):
+        raise InputError("mechanism", mechanism, "Laplace, Gaussian, BlackBox, or one noise for each block of Blocks")
     if sensitivity is not None:
-        return base_at(mechanism, sensitivity), True
+        return base_at(mechanism, sensitivity)
     if law is not None:
         full = law.full_reach if isinstance(law, ReachLaw) else law.full_reach(mechanism.norm)
-        return base_at(mechanism, (1 if relation == "add_remove" else 2) * Fraction(full)), False
+        return base_at(mechanism, (1 if relation == "add_remove" else 2) * Fraction(full))
     raise InputError("law", None, "a reach law, or p_star and sensitivity (how far apart two rows may be)")
 
 
@@ -188,32 +204,21 @@ def _share(law: Structure | None, p_star: object) -> Fraction:
     return probability(p_star, "p_star")
 
 
-def _black_box(
-    base: Bound,
-    p: Fraction,
-    relation: str,
-    rows: int,
-    eta: object,
-    dense: object,
-    distance_known: bool,
-    independent: bool,
-) -> Guarantee:
-    """T1, or T6 or T8 in its place; `independent`: the law says that masks do not depend on values."""
-    if dense is not None:
-        return _relaxed(base, p, relation, rows, dense)
-    if rows:
-        bounds: tuple[Bound, ...] = (_dependent(base, rows, eta),)
-    elif relation == "add_remove":
-        bounds = (Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p))),)
-    else:
-        bounds = (BlackBoxAmplified(base, p),)
-        if distance_known and isinstance(base, KnownMask) and base.noise.family == "laplace":
-            bounds[0].pure_result = "T3"  # type: ignore[attr-defined]  # radius = diameter: T1 and T3 agree
-    subject = "black box" if not distance_known else "noise of known distance"
+def _masked(base: Bound, p: Fraction, relation: str) -> Bound:
+    """T1; T3 where all that is known of Laplace noise is one distance, radius = diameter."""
+    if relation == "add_remove":
+        return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
+    laplace = isinstance(base, AtDistance) and base.noise.family == "laplace"
+    return BlackBoxAmplified(base, p, "T3" if laplace else None)
+
+
+def _around(bounds: tuple[Bound, ...], base: Bound, law: Structure | None, relation: str) -> Guarantee:
+    """The figures beside their base, which is both companions."""
+    subject = "noise of known distance" if isinstance(base, AtDistance) else "black box"
     plain = Guarantee((base,), relation, subject, caveats=(NO_MISSINGNESS,))
+    independent = law is not None and not law.data_dependent
     known = Guarantee((base,), relation, subject, caveats=() if independent else (KNOWN_DEPENDENT,))
-    caveats = (ATTRIBUTE,) if relation == "attribute" else ()
-    return Guarantee(bounds, relation, subject, plain, known, caveats=caveats)
+    return Guarantee(bounds, relation, subject, plain, known, caveats=(ATTRIBUTE,) if relation == "attribute" else ())
 
 
 def _relaxed(base: Bound, p: Fraction, relation: str, rows: int, dense: object) -> Guarantee:
@@ -230,20 +235,10 @@ def _relaxed(base: Bound, p: Fraction, relation: str, rows: int, dense: object) 
     return Guarantee((Relaxed(base, p, dense),), relation, subject, plain, known)
 
 
-def _dependent(base: Bound, rows: int, eta: object) -> Bound:
+def _steered(base: Bound, rows: int, eta: object) -> Bound:
     """T8: one record may steer the masks of `rows` other rows."""
     if isinstance(base, AtDistance):  # group privacy of additive noise: c times the distance
-        (x, _), *_rest = base.atoms
-        grown: Bound = base_at(base.noise, (rows + 1) * number(x, "distance"))
-    else:
-        at, floor = getattr(base, "at", None), getattr(base, "floor", None)
-        if at is None or floor is None:
-            raise InputError(
-                "dependent_rows", rows, "0 for a black box given by a profile; state it as (epsilon, delta)"
-            )
-        e, d, _ = group_private(at, floor, rows)
-        grown = base_of(BlackBox(e, d))
-    bound = BlackBoxAmplified(grown, eta)
-    follow = f"one record changes the law of the masks of at most {rows} other rows"
-    bound.result, bound.assumptions = "T8", (follow, HIDDEN_MASK, *grown.assumptions)
-    return bound
+        return SteeredRows(base.times(rows + 1), rows, eta)
+    if isinstance(base, ClassBase):
+        return DependentRows(base.at, base.floor, rows, eta)
+    raise InputError("dependent_rows", rows, "0 for a black box given by a profile; state it as (epsilon, delta)")

@@ -66,7 +66,8 @@ def calibrate(
     def nth(k: int) -> Callable[[float], Bound]:
         return lambda scale: bounds(scale)[k]
 
-    found = [smallest_scale(nth(k), e, d, unit) for k in range(len(bounds(unit)))]
+    used = [k for k, bound in enumerate(bounds(unit)) if d == 0 or d >= bound.least]
+    found = [smallest_scale(nth(k), e, d, unit) for k in used]
     best = min((s for s in found if s is not None), default=None)
     if best is None:
         raise HazardRefused(

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-from flint import arb
-
 from absentia.amplification import KNOWN_DEPENDENT, amplify
 from absentia.calibration import calibrate
 from absentia.errors import BudgetRefused, InputError
-from absentia.exact import ball, exact, precision, probability, round_up, shown
+from absentia.exact import exact, probability, round_up, shown
 from absentia.guarantee import Guarantee
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blackbox import BlackBoxAmplified
 from absentia.theory.blocks import FreshMasks
-from absentia.theory.bound import BallBound, Bound
+from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
-from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise, hockey_stick_gaussian
-from absentia.theory.pair import ROWS_INDEPENDENT, Relation
+from absentia.theory.mixed import MixedKnown, together_at
+from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
+from absentia.theory.pair import ROWS_INDEPENDENT, KnownMask, Relation
 
 __all__ = ["Filter", "MixedKnown", "fresh_masks", "together"]
 
@@ -86,55 +84,19 @@ def _added(boxes: Sequence[BlackBox]) -> BlackBox:
     return BlackBox(total, min(Fraction(1), sum((box.delta for box in boxes), Fraction(0))))
 
 
-@dataclass(frozen=True)
-class MixedKnown(BallBound):
-    """T7 for noise families mixed on one dataset: pure loss e(O) and Gaussian distance g(O), pattern by pattern.
-
-    H_a = e^e/(1+e^e) H_{a e^-e}(g) + 1/(1+e^e) H_{a e^e}(g): randomised response dominates the pure part.
-    """
-
-    patterns: tuple[tuple[Fraction, Fraction, Fraction], ...]
-    """(mass, pure loss, squared Gaussian distance) between two rows that show the same pattern"""
-    result: str = "T7"
-    assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)")
-    extra: Fraction = Fraction(0)
-    """The deltas of black boxes released beside them"""
-
-    def delta_ball(self, epsilon: arb) -> arb:
-        total = ball(self.extra)
-        for mass, pure, square in self.patterns:
-            e, g = ball(pure), ball(square).sqrt()
-            likely = 1 / (1 + (-e).exp())
-            parts = likely * hockey_at(g, epsilon - e) + (1 - likely) * hockey_at(g, epsilon + e)
-            total += ball(mass) * parts
-        return total
-
-    def log_delta(self, epsilon: float) -> float:
-        with precision(64):
-            value = self.delta_ball(arb(epsilon))
-        top = float(value.mid())
-        return float(np.log(top)) if top > 0 else -np.inf
-
-
-def hockey_at(shift: arb, epsilon: arb) -> arb:
-    return hockey_stick_gaussian(shift, epsilon) if shift > 0 else (1 - epsilon.exp()).max(arb(0))
-
-
 def _mixed(
     pairs: Sequence[tuple[Noise | BlackBox, Sequence[object]]],
     stated: Sequence[object],
     full: Sequence[Fraction],
     dependent: bool,
 ) -> Guarantee:
+    if any(isinstance(noise, BlackBox) for noise, _ in pairs):
+        raise InputError("releases", "a black box", "additive noise only; account black boxes with black boxes")
+
     def losses(reaches: Sequence[object]) -> tuple[Fraction, Fraction]:
         """(pure loss, squared Gaussian distance) between two rows at those reaches."""
-        pure = square = Fraction(0)
-        for (noise, _), reach in zip(pairs, reaches, strict=True):
-            if isinstance(noise, BlackBox):
-                raise InputError("releases", noise, "additive noise only; account black boxes with black boxes")
-            at = 2 * nonnegative(reach, "reach") / Fraction(noise.size)
-            pure, square = (pure + at, square) if isinstance(noise, Laplace) else (pure, square + at * at)
-        return pure, square
+        far = [2 * nonnegative(reach, "reach") for reach in reaches]
+        return together_at([(noise, x) for (noise, _), x in zip(pairs, far, strict=True)])[:2]
 
     table = [losses([t[k] for _, t in pairs]) for k in range(len(stated))]
     worst = (max(e for e, _ in table), max(g for _, g in table))
@@ -184,12 +146,14 @@ def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -
 
 def _composed(sides: Sequence[Sequence[Bound]], subject: str, relation: str) -> Guarantee:
     """The plain composition of companions: each is noise at a worst distance."""
+    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
     blocks = []
     for (bound,) in sides:
-        noise, atoms = bound.noise, bound.atoms  # type: ignore[attr-defined]
-        half = Fraction(bound.stretch, 2) if relation == "substitute" else Fraction(1)  # type: ignore[attr-defined]
-        blocks.append((noise, ((round_up(max(Fraction(x) for x, _ in atoms) * half), Fraction(1)),)))
-    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
+        if not isinstance(bound, KnownMask):
+            raise InputError("guarantees", bound.result, "guarantees of additive noise with one reach law each")
+        half = Fraction(bound.stretch, 2) if relation == "substitute" else Fraction(1)
+        reach = round_up(max(Fraction(x) for x, _ in bound.atoms) * half)
+        blocks.append((bound.noise, ((reach, Fraction(1)),)))
     return Guarantee((FreshMasks.of(blocks, kind),), relation, subject)
 
 

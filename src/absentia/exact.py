@@ -22,6 +22,7 @@ __all__ = [
     "above",
     "ball",
     "below",
+    "echoed",
     "exact",
     "number",
     "precision",
@@ -112,6 +113,24 @@ def round_up(q: Fraction | int) -> float:
 def round_down(q: Fraction | int) -> float:
     """The largest double that is at most q."""
     return -round_up(-q)
+
+
+def echoed(q: Fraction) -> float:
+    """The double that stands for a number that was asked: its shortest text, read as a decimal, is at least q.
+
+    A figure holds at the number that is read beside it, and what is read is the text: for 1/10**6 it is "1e-06",
+    exactly what was asked, though the double behind it is a little smaller.
+
+    >>> echoed(Fraction("1e-6")), echoed(Fraction(1, 3)), echoed(Fraction(1, 10**400))
+    (1e-06, 0.33333333333333337, 5e-324)
+    """
+    try:
+        f = float(q)
+    except OverflowError:
+        return math.inf
+    while math.isfinite(f) and Fraction(repr(f)) < q:
+        f = math.nextafter(f, math.inf)
+    return f
 
 
 def shown(value: Fraction | float | None, digits: int = 6) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +22,10 @@ REFERENCE = Fraction(1, 10**6)
 
 LARGEST = Fraction(10**100)
 """A delta asked at a larger epsilon is the one here: it never rises."""
+
+
+Answer = Callable[[Bound, bool], float]
+"""What a bound answers, proved or not"""
 
 
 @dataclass(frozen=True)
@@ -99,25 +103,33 @@ class Guarantee:
             raise InputError("answer", (delta, epsilon), "exactly one of delta and epsilon")
         if delta is not None:
             d = probability(delta, "delta")
-            value, bound = self._smallest(lambda b, sure: b.epsilon(d, certified=sure), certified)
+            value, bound = self._smallest(self.used_at(d), lambda b, sure: b.epsilon(d, certified=sure), certified)
             return self._figure(value, echoed(d), bound, d == 0, certified)
         e = number(epsilon, "epsilon")
         if e < 0:
             raise InputError("epsilon", epsilon, "a number >= 0")
         e = min(e, LARGEST)
-        value, bound = self._smallest(lambda b, sure: b.delta(e, certified=sure), certified)
+        value, bound = self._smallest(self.bounds, lambda b, sure: delta_used(b, e, sure), certified)
         return self._figure(echoed(e), value, bound, value == 0, certified)
 
-    def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
-        result = getattr(bound, "pure_result", None) if pure else None
-        assumptions = tuple(dict.fromkeys((*bound.assumptions, *self.caveats)))
-        return Figure(epsilon, delta, result or bound.result, assumptions, certified)
+    def used_at(self, delta: Fraction) -> tuple[Bound, ...]:
+        """The results that may answer at delta: T9 rests on float transforms and is not used between 0 and 1e-11."""
+        return tuple(b for b in self.bounds if delta == 0 or delta >= b.least)
 
-    def _smallest(self, value: Any, certified: bool) -> tuple[float, Bound]:
+    def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
+        if epsilon == math.inf:
+            return Figure(epsilon, delta, "none", (), certified)
+        result = (bound.pure_result if pure else None) or bound.result
+        assumptions = tuple(dict.fromkeys((*bound.assumptions, *self.caveats)))
+        return Figure(epsilon, delta, result, assumptions, certified)
+
+    def _smallest(self, bounds: tuple[Bound, ...], value: Answer, certified: bool) -> tuple[float, Bound]:
         """The smallest answer; only bounds that a float search puts within 1e-3 of the best are proved."""
-        if len(self.bounds) == 1:
-            return value(self.bounds[0], certified), self.bounds[0]
-        guesses = [(value(b, False), b) for b in self.bounds]
+        if not bounds:
+            return math.inf, self.bounds[0]
+        if len(bounds) == 1:
+            return value(bounds[0], certified), bounds[0]
+        guesses = [(value(b, False), b) for b in bounds]
         if not certified:
             return min(guesses, key=lambda pair: pair[0])
         best = min(guess for guess, _ in guesses)
@@ -129,7 +141,7 @@ class Guarantee:
         """The result that answers (at delta = 1e-6 where several apply); every figure names its own."""
         if len(self.bounds) == 1:
             return self.bounds[0].result
-        return self._smallest(lambda b, sure: b.epsilon(REFERENCE, certified=sure), False)[1].result
+        return self._smallest(self.bounds, lambda b, sure: b.epsilon(REFERENCE, certified=sure), False)[1].result
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -212,6 +224,12 @@ def refuse_sum(one: Guarantee, other: object) -> NoReturn:
         "Compose the mechanisms first and amplify once: absentia.together(...). Where the masks were drawn afresh for"
         " each release, absentia.fresh_masks(...) composes.",
     )
+
+
+def delta_used(bound: Bound, epsilon: Fraction, certified: bool) -> float:
+    """What a result says of delta at epsilon: nothing between 0 and the least delta at which it is used."""
+    value = bound.delta(epsilon, certified=certified)
+    return value if value == 0 else max(value, echoed(bound.least))
 
 
 def finite(value: float) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blocks import Block, IndependentBlocks
 from absentia.theory.bound import Bound
 from absentia.theory.latent import LatentClasses
-from absentia.theory.noise import BlackBox, Noise, Norm
-from absentia.theory.pair import Relation
+from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise, Norm
+from absentia.theory.pair import Relation, dominating_pair
 
 __all__ = ["Blocks"]
 
@@ -66,6 +67,28 @@ class Blocks:
         """Whether some block's mask may depend on values."""
         return any(law.data_dependent for law in set(self.every_law))
 
+    @property
+    def full_reaches(self) -> tuple[float, ...]:
+        """Each block's reach in a row with nothing missing, the largest of all classes."""
+        return tuple(max(law.full_reach for law in laws) for laws in self._columns)
+
+    @property
+    def largest_reaches(self) -> tuple[float, ...]:
+        """Each block's largest reach, over all classes."""
+        return tuple(max(law.max for law in laws) for laws in self._columns)
+
+    @property
+    def _columns(self) -> tuple[tuple[ReachLaw, ...], ...]:
+        """Block by block, the laws in every class that shows any."""
+        stacks = [laws for laws in (self.blocks, *(laws for _, laws in self.classes)) if laws]
+        return tuple(zip(*stacks, strict=True))
+
+    @property
+    def shown(self) -> Fraction:
+        """P(a row shows something in any block), at most."""
+        stacks = self.classes or ((Fraction(1), self.blocks),)
+        return 1 - sum((m * math.prod(1 - law.p_exact for law in laws) for m, laws in stacks), Fraction(0))
+
     def full_reach(self, norm: Norm) -> float:
         """The reach of a row with nothing missing, all blocks stacked; rounded up."""
         stacks = [self.blocks, *(laws for _, laws in self.classes)]
@@ -86,6 +109,20 @@ class Blocks:
         if self.classes:
             return (LatentClasses.of([(m, _with_noise(laws, noise)) for m, laws in self.classes], relation),)
         return (IndependentBlocks.of(_with_noise(self.blocks, noise), relation),)
+
+    def whole(self, noises: Sequence[Noise | BlackBox], relation: Relation = "substitute") -> tuple[Bound, ...]:
+        """T2 on the total where each block has its own noise of one family: reaches in units of the scales."""
+        kinds = {type(noise) for noise in noises}
+        if kinds not in ({Laplace}, {Gaussian}):
+            return ()
+        scales = [Fraction(noise.size) for noise in noises if isinstance(noise, Noise)]
+
+        def in_scales(laws: Sequence[ReachLaw]) -> list[ReachLaw]:
+            return [law.scaled(1 / scale) for law, scale in zip(laws, scales, strict=True)] if laws else []
+
+        units = Blocks(in_scales(self.blocks), [(m, in_scales(laws)) for m, laws in self.classes] or None)
+        unit = Laplace(1) if kinds == {Laplace} else Gaussian(1)
+        return (dominating_pair(unit, units.total(unit.norm).atoms, relation),)
 
     def to_dict(self) -> dict[str, object]:
         if self.classes:

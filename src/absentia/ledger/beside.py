@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from absentia.exact import ball, below, number, precision, round_up
+from absentia.exact import above, ball, below, number, precision, round_up
 from absentia.theory.bound import Bound, proved_above
 
 __all__ = ["BesidePure", "Stated"]
@@ -33,6 +33,8 @@ class BesidePure(Bound):
         for name, value in (("base", base), ("pure", pure), ("result", base.result)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "assumptions", (*base.assumptions, FIXED))
+        with precision(128):  # at this delta and above, the base is asked at a delta where it is used
+            object.__setattr__(self, "least", Fraction(above(ball(pure).exp() * ball(base.least))))
 
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
         left = number(epsilon, "epsilon") - self.pure

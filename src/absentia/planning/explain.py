@@ -117,7 +117,7 @@ def _noise(plan: Plan) -> Step:
 
 def _figures(plan: Plan) -> Step:
     d, lines = plan.budget.delta, []
-    for b in plan.guarantee.bounds:
+    for b in plan.guarantee.used_at(d):
         e = b.epsilon(d)
         lines.append(f"{b.result:<6} epsilon {shown(e) if math.isfinite(e) else 'none'}")
     text = f"Every result that applies is a proved curve; the smallest is valid. At delta {shown(d)}, rounded up:"

@@ -27,6 +27,7 @@ __all__ = [
     "BlackBoxRemoved",
     "DependentRows",
     "EpsilonDelta",
+    "SteeredRows",
     "amplified",
     "dependent_rows",
     "hiding_shortfall",
@@ -136,8 +137,8 @@ class BlackBoxAmplified(Bound):
 
     result = "T1"
 
-    def __init__(self, base: BlackBox | Bound, p_bar: object) -> None:
-        self.base, self.p = base_of(base), probability(p_bar, "p_bar")
+    def __init__(self, base: BlackBox | Bound, p_bar: object, pure_result: str | None = None) -> None:
+        self.base, self.p, self.pure_result = base_of(base), probability(p_bar, "p_bar"), pure_result
         self.assumptions = (ROWS_INDEPENDENT, HIDDEN_MASK, *self.base.assumptions, self.share())
 
     def share(self) -> str:
@@ -158,19 +159,30 @@ class BlackBoxAmplified(Bound):
         return math.inf if math.isinf(e) else amplified(number(e, "epsilon"), 0, self.p).epsilon
 
 
-class DependentRows(BlackBoxAmplified):
-    """T8 as a curve: one record may steer the masks of g other rows; eta = 1 is always right."""
+class SteeredRows(BlackBoxAmplified):
+    """T8 as a curve: one record may steer the masks of g other rows; `grown` holds between datasets that differ in all.
+
+    eta: the total variation of the masked block of g + 1 rows; 1 is always right.
+    """
 
     result = "T8"
 
-    def __init__(self, epsilon: object, delta: object, g: object, eta: object = 1) -> None:
-        e, d, self.rows = group_private(epsilon, delta, g)
-        super().__init__(ClassBase(e, d), probability(eta, "eta"))
-        follow = f"one record changes the law of the masks of at most {self.rows - 1} other rows"
-        self.assumptions = (follow, HIDDEN_MASK, *self.base.assumptions, self.share())
+    def __init__(self, grown: Bound, g: int, eta: object = 1) -> None:
+        super().__init__(grown, eta)
+        follow = f"one record changes the law of the masks of at most {g} other rows"
+        told = (self.share(),) if self.p < 1 else ()
+        self.assumptions = (follow, HIDDEN_MASK, *grown.assumptions, *told)
 
     def share(self) -> str:
         return f"the masked block differs between two records by at most {float(self.p):.12g} in total variation"
+
+
+class DependentRows(SteeredRows):
+    """T8 for an (epsilon, delta) base: group privacy first."""
+
+    def __init__(self, epsilon: object, delta: object, g: object, eta: object = 1) -> None:
+        e, d, self.rows = group_private(epsilon, delta, g)
+        super().__init__(ClassBase(e, d), self.rows - 1, eta)
 
 
 class BlackBoxAdded(BlackBoxAmplified):

@@ -38,6 +38,9 @@ MASKS_FRESH = "every part was released on masks drawn afresh, independent of the
 
 SHARED = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
 
+LEAST = Fraction(1, 10**11)
+"""The smallest delta at which T9 is used: it rests on float transforms, and T2 answers below"""
+NEVER = 5e-324  # a transform never proves 0
 COST = 5e-5  # share of epsilon that the grid may cost
 LADDER = tuple(4.0**i for i in range(-5, 16))
 
@@ -71,7 +74,7 @@ class SumOfLosses(Bound):
             return 0.0
         plans = self._plans_at(wanted)
         plan = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._delta(plan, wanted, False))
-        return self._delta(plan, wanted, certified)
+        return max(self._delta(plan, wanted, certified), NEVER)
 
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
         pure = self.pure()
@@ -172,7 +175,13 @@ def first_and_best(plan: Callable[[float], Plan | None], value: Callable[[Plan],
 
 
 class IndependentBlocks(SumOfLosses):
-    """T9: blocks of columns whose masks are independent given the complete record."""
+    """T9: blocks of columns whose masks are independent given the complete record.
+
+    At delta = 0 no transform is used: the figure is the sum of the blocks' T3, in balls.
+    """
+
+    least = LEAST
+    pure_result = "T3"
 
     @staticmethod
     def of(blocks: Sequence[Block], relation: Relation = "substitute") -> Bound:

@@ -27,6 +27,10 @@ class Bound(ABC):
 
     result: str
     assumptions: tuple[str, ...]
+    pure_result: str | None = None
+    """The result that gives the figure at delta = 0, where it has a name of its own"""
+    least: Fraction = Fraction(0)
+    """The smallest delta above 0 at which a guarantee uses this result"""
 
     @abstractmethod
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:

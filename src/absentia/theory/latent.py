@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 
 from absentia.errors import InputError
 from absentia.exact import ball, below, precision
-from absentia.theory.blocks import BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY, SHARED, Block, SumOfLosses, counted
+from absentia.theory.blocks import BLOCKS_INDEPENDENT, LEAST, ONE_BLOCK_A_QUERY, SHARED, Block, SumOfLosses, counted
 from absentia.theory.bound import Bound, log_of, proved_above
 from absentia.theory.pair import ABSENT_ROW, Relation, Worst
 
@@ -42,6 +42,8 @@ class LatentClasses(Bound):
     direction: Literal["substitute", "shown", "hidden"]
     assumptions: tuple[str, ...]
     result: str = "T9"
+    least = LEAST
+    pure_result = "T1"
 
     @staticmethod
     def of(classes: Sequence[tuple[Fraction, Sequence[Block]]], relation: Relation = "substitute") -> Bound:
@@ -100,8 +102,10 @@ class LatentClasses(Bound):
         p = ball(self.shows)
         if self.direction == "hidden":  # H_{a'}(w_0||P) = left H_{a' p/left}(w_0||W), left = 1 - a'(1-p)
             left = 1 - epsilon.exp() * ball(1 - self.shows)
-            if not left > 0:
+            if left <= 0:
                 return arb("inf"), arb(0), arb(0)
+            if not left > 0:  # the sign is open: H at order 0 is larger than at any other
+                return arb(0), left.max(arb(0)) / p, arb(0)
             return epsilon + p.log() - left.log(), left / p, arb(0)
         order = epsilon if self.shows == 1 else (epsilon.expm1() / p).log1p()
         b = (epsilon - order).exp() if self.direction == "substitute" else arb(0)

@@ -17,14 +17,15 @@ import numpy as np
 from flint import arb
 from scipy.special import log_ndtr
 
-from absentia.exact import ball, round_up
+from absentia.errors import InputError
+from absentia.exact import ball, number, round_up
 from absentia.theory.bound import BallBound, Bound
 from absentia.theory.noise import Noise
 from absentia.theory.pair_gaussian import GaussianPair
 from absentia.theory.pair_laplace import LaplacePair, LaplaceRemoved
 from absentia.theory.pure import Atoms
 
-__all__ = ["KnownMask", "Worst", "dominating_pair"]
+__all__ = ["AtDistance", "KnownMask", "Worst", "base_at", "dominating_pair"]
 
 Relation = Literal["substitute", "add_remove"]
 
@@ -37,19 +38,13 @@ ASSUMPTIONS = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
 ORIGIN: Atoms = ((Fraction(0), Fraction(1)),)
 
 
-@dataclass(frozen=True)
 class Worst(Bound):
     """The larger of several curves, point by point: both directions of one relation."""
 
-    directions: tuple[Bound, ...]
-
-    @property
-    def result(self) -> str:  # type: ignore[override]
-        return self.directions[0].result
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.directions[0].assumptions
+    def __init__(self, directions: tuple[Bound, ...]) -> None:
+        first = directions[0]
+        self.directions, self.result, self.assumptions = directions, first.result, first.assumptions
+        self.pure_result, self.least = first.pure_result, first.least
 
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
         return max(b.delta(epsilon, certified=certified) for b in self.directions)
@@ -64,6 +59,8 @@ def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute
         atoms = _visible(atoms, noise.size)
     if relation == "substitute" and len(atoms) == 1:  # nothing is random: the plain profile at twice the reach
         return KnownMask(noise, atoms, 2, "T2", ASSUMPTIONS, "T3")
+    if len(atoms) == 1:
+        return KnownMask(noise, atoms, 1, "T2", (*ASSUMPTIONS, ABSENT_ROW), "T3")
     if relation == "substitute":
         pair = GaussianPair if noise.family == "gaussian" else LaplacePair
         return pair(atoms, atoms, noise.size, "T2", ASSUMPTIONS)
@@ -113,6 +110,27 @@ class KnownMask(BallBound):
         if self.noise.family == "gaussian":
             return None
         return self.stretch * ball(max(x for x, _ in self.atoms)) / ball(self.noise.size)
+
+
+@dataclass(frozen=True)
+class AtDistance(KnownMask):
+    """The plain profile of a noise at one distance: what it promises with no help from missing entries."""
+
+    result: str = "base"
+    assumptions: tuple[str, ...] = ()
+
+    def times(self, rows: int) -> AtDistance:
+        """The profile when that many rows differ, each by the distance."""
+        ((x, _),) = self.atoms
+        return base_at(self.noise, rows * number(x, "distance"))
+
+
+def base_at(noise: Noise, distance: object) -> AtDistance:
+    """The curve of a noise between two rows at most `distance` apart."""
+    d = number(distance, "sensitivity")
+    if d < 0:
+        raise InputError("sensitivity", distance, "a number >= 0")
+    return AtDistance(noise, ((d, Fraction(1)),), 1)
 
 
 def _log_profile(family: str, epsilon: float) -> Callable[[float], float]:
