@@ -27,7 +27,7 @@ def within(total: Fraction) -> Guard:
 
     def guard(rows: tuple[Row, ...], payload: dict[str, Any]) -> None:
         if spent(rows) + Fraction(payload["cost"]) > total:
-            raise BudgetRefused("too much")
+            raise BudgetRefused("too much", "a rule", "a remedy")
 
     return guard
 

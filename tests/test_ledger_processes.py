@@ -25,7 +25,7 @@ def writer(path: Path, acks: Path, budget: int) -> Callable[[], None]:
 
     def limit(rows: tuple[Row, ...], payload: dict[str, Any]) -> None:
         if sum(row.kind == "charge" for row in rows) >= budget:
-            raise BudgetRefused("spent")
+            raise BudgetRefused("spent", "a rule", "a remedy")
 
     def run() -> None:
         out = os.open(acks, os.O_CREAT | os.O_APPEND | os.O_WRONLY)

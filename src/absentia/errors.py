@@ -17,7 +17,7 @@ class AbsentiaError(Exception):
 
     exit_code = 1
 
-    def __init__(self, code: str, what: str, rule: str = "", remedy: str = "") -> None:
+    def __init__(self, code: str, what: str, rule: str, remedy: str) -> None:
         self.code, self.what, self.rule, self.remedy = code, visible(what), visible(rule), visible(remedy)
         super().__init__(" ".join(part for part in (f"[{code}] {self.what}", self.rule, self.remedy) if part))
 
@@ -32,7 +32,7 @@ class InputError(AbsentiaError, ValueError):
 
     def __init__(self, field: str, given: object, allowed: str, code: str = "E-INPUT", remedy: str = "") -> None:
         self.field, self.given, self.allowed = field, given, allowed
-        super().__init__(code, f"{field}: given {_short(given)}; allowed: {allowed}.", remedy=remedy)
+        super().__init__(code, f"{field}: given {_short(given)}; allowed: {allowed}.", "", remedy)
 
 
 class BudgetRefused(AbsentiaError):
@@ -40,7 +40,7 @@ class BudgetRefused(AbsentiaError):
 
     exit_code = 3
 
-    def __init__(self, what: str, rule: str = "", remedy: str = "", code: str = "B-BUDGET") -> None:
+    def __init__(self, what: str, rule: str, remedy: str, code: str = "B-BUDGET") -> None:
         super().__init__(code, what, rule, remedy)
 
 

@@ -55,7 +55,8 @@ class Program:
         bound = [float(row[4]) for row in self.rows]
         found = linprog([-float(g) for g in self.gain], A_ub=matrix, b_ub=bound, bounds=(0, 1), method="highs")
         if not found.success:
-            raise AbsentiaError("E-SOLVER", "the linear program was not solved", rule=str(found.message))
+            rule, remedy = f"The solver says: {found.message}", "Try a smaller world, or report it with the world."
+            raise AbsentiaError("E-SOLVER", "The linear program was not solved.", rule, remedy)
         return [rational(x) for x in found.x], [max(Fraction(0), rational(-y)) for y in found.ineqlin.marginals]
 
     def feasible(self, x: Sequence[Fraction]) -> list[Fraction]:

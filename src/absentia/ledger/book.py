@@ -21,7 +21,7 @@ from typing import Any
 
 from absentia.errors import InputError, LedgerDamaged
 from absentia.ledger import place, store
-from absentia.ledger.chain import Header, Receipt, Row, canonical, check_chain, check_receipt, seal
+from absentia.ledger.chain import Header, Receipt, Row, canonical, check_chain, check_receipt, damaged, seal
 from absentia.ledger.forks import put_down_before_forks
 from absentia.noise.bits import SystemBits
 
@@ -134,9 +134,9 @@ class Book:
         with self._using() as db:
             problems = db.execute("PRAGMA integrity_check").fetchall()
             if problems != [("ok",)]:
-                raise LedgerDamaged("L-DAMAGED", f"SQLite finds {len(problems)} faults in the file.")
+                raise damaged(f"SQLite finds {len(problems)} faults in the file.")
             if store.read_header(db) != self.header:
-                raise LedgerDamaged("L-DAMAGED", "The header changed while the book was open.")
+                raise damaged("The header changed while the book was open.")
             self._rows.clear()
             rows = self._catch_up(db)
             if receipt is not None:
@@ -182,11 +182,11 @@ class Book:
         last = self._rows[-1] if self._rows else None
         found = store.read_rows(db, 0 if last is None else last.sequence)
         if last is not None and (not found or found.pop(0) != last):
-            raise LedgerDamaged("L-DAMAGED", f"Row {last.sequence} changed while the book was open.")
+            raise damaged(f"Row {last.sequence} changed while the book was open.")
         check_chain(self.header, found, last)
         self._rows.extend(found)
         if not self._rows or self._rows[0].kind != "open":
-            raise LedgerDamaged("L-DAMAGED", "The book has no opening row.")
+            raise damaged("The book has no opening row.")
         return tuple(self._rows)
 
     @contextmanager
@@ -198,7 +198,8 @@ class Book:
                 raise LedgerDamaged(
                     "L-MOVED",
                     f"Another file stands at {self.path} than the one that was opened.",
-                    remedy="Open the ledger again and verify it against the newest receipt.",
+                    "A charge must be in the book that issued the receipts so far, or it is not counted.",
+                    "Open the ledger again and verify it against the newest receipt.",
                 )
             if self._db is None:
                 self._db = store.connect(self.path)

@@ -16,7 +16,18 @@ from typing import Any, Literal, get_args
 
 from absentia.errors import InputError, LedgerDamaged
 
-__all__ = ["Header", "Kind", "Receipt", "Row", "canonical", "check_chain", "check_receipt", "seal", "verify_export"]
+__all__ = [
+    "Header",
+    "Kind",
+    "Receipt",
+    "Row",
+    "canonical",
+    "check_chain",
+    "check_receipt",
+    "damaged",
+    "seal",
+    "verify_export",
+]
 
 Kind = Literal["open", "charge", "amend", "note"]
 Payload = Mapping[str, Any]
@@ -117,18 +128,23 @@ def check_chain(header: Header, rows: Iterable[Row], last: Row | None = None) ->
     sequence, previous = (0, header.genesis) if last is None else (last.sequence + 1, last.hash)
     for row in rows:
         if row.sequence != sequence:
-            raise _damaged(f"Row {sequence} is missing.")
+            raise damaged(f"Row {sequence} is missing.")
         if row.previous != previous:
-            raise _damaged(f"Row {sequence} does not continue what stands before it.")
+            raise damaged(f"Row {sequence} does not continue what stands before it.")
         if not hmac.compare_digest(row.hash, row.expected_hash(header.dataset)):
-            raise _damaged(f"Row {sequence} was altered.")
+            raise damaged(f"Row {sequence} was altered.")
         sequence, previous = sequence + 1, row.hash
 
 
 def check_receipt(header: Header, rows: Sequence[Row], receipt: Receipt) -> None:
     """Nothing, when the receipt's row stands in this book as it was issued; else LedgerDamaged."""
     if receipt.dataset != header.dataset:
-        raise LedgerDamaged("L-OTHER", "The receipt belongs to another dataset's ledger.")
+        raise LedgerDamaged(
+            "L-OTHER",
+            "The receipt belongs to another dataset's ledger.",
+            "A receipt binds one row of one book.",
+            "Verify it against the ledger of its own dataset; if that is this one, another book stands in its place.",
+        )
     if not 0 <= receipt.sequence < len(rows):
         raise LedgerDamaged(
             "L-ROLLBACK",
@@ -156,7 +172,7 @@ def verify_export(export: Mapping[str, Any], receipt: Receipt | None = None) -> 
     check_chain(header, rows)
     check_receipt(header, rows, head)
     if head.sequence != len(rows) - 1:
-        raise _damaged("The head is not the last row.")
+        raise damaged("The head is not the last row.")
     if receipt is not None:
         check_receipt(header, rows, receipt)
     return head
@@ -167,10 +183,11 @@ def _row_from_export(entry: Mapping[str, Any]) -> Row:
     return Row(text=canonical(fields.pop("payload")), **fields)
 
 
-def _damaged(what: str) -> LedgerDamaged:
+def damaged(what: str) -> LedgerDamaged:
+    """The refusal of a book whose file, header and rows do not agree."""
     return LedgerDamaged(
         "L-DAMAGED",
         what,
-        "Every row is sealed to all rows before it.",
+        "Every row is sealed to all rows before it and to the header; a book that disagrees has no total to trust.",
         "Put back an undamaged copy that verifies against the newest receipt; do not charge this one.",
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from absentia.errors import HazardRefused, InputError
 
-__all__ = ["check_directory", "check_room", "filesystem_type", "identity"]
+__all__ = ["DURABLE_FIRST", "WRITABLE", "check_directory", "check_room", "filesystem_type", "identity"]
 
 MOUNTS = Path("/proc/self/mountinfo")
 RESERVE = 1 << 20  # a charge takes a few kilobytes of log; SQLite's own refusal stands behind this one
@@ -19,6 +19,8 @@ fuse.sshfs fuse.glusterfs fuse.ceph fuse.ceph-fuse fuse.s3fs fuse.gcsfuse fuse.r
 fuse.juicefs fuse.smbnetfs
 """
 NETWORK = frozenset(_NETWORK_TYPES.split())
+DURABLE_FIRST = "A charge is made durable before noise is drawn; what cannot be charged is not drawn."
+WRITABLE = "Give this user the right to write the file and its directory."
 
 
 def filesystem_type(path: Path, mountinfo: str) -> str | None:
@@ -58,8 +60,8 @@ def check_directory(path: Path) -> None:
         raise HazardRefused(
             "H-READONLY",
             f"{path} or its directory cannot be written.",
-            "A charge is made durable before noise is drawn; what cannot be charged is not drawn.",
-            "Give this user the right to write the file and its directory.",
+            DURABLE_FIRST,
+            WRITABLE,
         )
 
 
@@ -69,7 +71,7 @@ def check_room(path: Path, need: int) -> None:
         raise HazardRefused(
             "H-DISK",
             "The disk that holds the ledger is full.",
-            "A charge is made durable before noise is drawn; what cannot be charged is not drawn.",
+            DURABLE_FIRST,
             "Make room and ask again; nothing was charged.",
         )
 

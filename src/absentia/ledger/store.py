@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from absentia.errors import AbsentiaError, HazardRefused, InputError, LedgerDamaged
-from absentia.ledger.chain import Header, Row
+from absentia.ledger.chain import Header, Row, damaged
+from absentia.ledger.place import DURABLE_FIRST, WRITABLE
 
 __all__ = ["FORMAT", "connect", "initialise", "insert", "read_header", "read_rows", "translated", "writing"]
 
@@ -123,23 +124,23 @@ def read_rows(db: sqlite3.Connection, start: int = 0) -> list[Row]:
 
 def _row(entries: tuple[object, ...]) -> Row:
     if type(entries[0]) is not int or any(type(entry) is not str for entry in entries[1:]):
-        raise LedgerDamaged("L-DAMAGED", f"Row {entries[0]} does not hold what a row holds.")
+        raise damaged(f"Row {entries[0]} does not hold what a row holds.")
     return Row(*entries)  # type: ignore[arg-type]
 
 
 def read_header(db: sqlite3.Connection) -> Header:
     found = db.execute("SELECT format, dataset, created, software FROM header").fetchall()
     if len(found) != 1:
-        raise LedgerDamaged("L-DAMAGED", "The ledger has no header, or several.")
+        raise damaged("The ledger has no header, or several.")
     header = Header(*found[0])
     if header.format != db.execute("PRAGMA user_version").fetchone()[0]:
-        raise LedgerDamaged("L-DAMAGED", "The ledger's format and its header disagree.")
+        raise damaged("The ledger's format and its header disagree.")
     if (
         not isinstance(header.dataset, str)
         or len(header.dataset) != 32
         or set(header.dataset) - set("0123456789abcdef")
     ):
-        raise LedgerDamaged("L-DAMAGED", "The ledger's dataset identity is not one.")
+        raise damaged("The ledger's dataset identity is not one.")
     return header
 
 
@@ -148,7 +149,8 @@ def _check_format(db: sqlite3.Connection, path: Path) -> None:
         raise LedgerDamaged(
             "L-NOT-A-LEDGER",
             f"{path} is not a ledger, or its first page is damaged.",
-            remedy="If it is empty, its creation was interrupted and nothing was charged: remove it and create again.",
+            "Nothing is written into a file that does not say it is a ledger.",
+            "If it is empty, its creation was interrupted and nothing was charged: remove it and create again.",
         )
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > FORMAT:
@@ -169,12 +171,11 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _in_our_words(path: Path, code: int, error: str) -> AbsentiaError:
-    rule = "A charge is made durable before noise is drawn; what cannot be charged is not drawn."
+    rule = DURABLE_FIRST
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return HazardRefused("H-DISK", f"The disk did not take the charge ({error}).", rule, "Make room and ask again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return HazardRefused("H-READONLY", f"{path} cannot be written ({error}).", rule, "Give this user the right to.")
+        return HazardRefused("H-READONLY", f"{path} cannot be written ({error}).", rule, WRITABLE)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return AbsentiaError("L-BUSY", f"Other writers held {path} for {BUSY_SECONDS:.0f} s.", rule, "Ask again.")
-    remedy = "Put back an undamaged copy that verifies against the newest receipt."
-    return LedgerDamaged("L-DAMAGED", f"SQLite cannot read {path} ({error}).", remedy=remedy)
+    return damaged(f"SQLite cannot read {path} ({error}).")
