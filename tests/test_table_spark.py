@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,3 +71,10 @@ def test_spark_agrees_in_long_form(spark, tmp_path: Path, name: str) -> None:
     pq.write_table(long_frame().to_arrow(), tmp_path / "t.parquet")
     data, schema = spark.read.parquet(str(tmp_path / "t.parquet")).repartition(3), LONG[name]
     assert survey(data, schema, long_statistics(schema)) == survey(long_frame(), schema, long_statistics(schema))
+
+
+def test_spark_connect_agrees_bit_for_bit(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.connect.session", reason="pyspark[connect] is not installed")
+    script = Path(__file__).with_name("spark_connect.py")
+    run = subprocess.run([sys.executable, str(script), str(tmp_path / "t.parquet")], capture_output=True, text=True)
+    assert run.stdout.endswith("agrees\n"), run.stderr[-3000:]
