@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 
 import absentia as ab
-from absentia.cli.release import table_of
 
 HERE = Path(__file__).resolve().parent
 
@@ -28,7 +27,7 @@ def main(directory: str) -> None:
     ledger = unused(out)
     with ab.Ledger.create(ledger, plan) as book:
         release = plan.release(HERE / "people.csv", book, purpose="Table 2 of the demo")
-        print(table_of(release))
+        print(release)
         print("\n" + book.show())
     written = release.save(out)
 

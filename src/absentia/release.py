@@ -18,15 +18,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from absentia.backends import BACKENDS, Backend, Noisy, backend_of
 from absentia.errors import HazardRefused, InputError
+from absentia.exact import shown
 from absentia.guarantee import Guarantee
 from absentia.ledger.chain import Receipt
-from absentia.ledger.ledger import Ledger, same_terms
+from absentia.ledger.ledger import Ledger, same_terms, worded
 from absentia.noise.bits import require_entropy
+from absentia.plain import labelled, shortened
 from absentia.planning.plan import Plan
 from absentia.query.estimate import Row
 from absentia.query.statistic import Statistic
@@ -42,7 +45,6 @@ __all__ = ["BACKENDS", "Release", "release"]
 VERSION = 1
 ROOM, ROOM_PER_CELL = 2**20, 2**10  # bytes that the files of a release may need
 FIELDS = ("query", "cell", "estimate", "se_noise", "se_sampling", "low", "high", "note")
-
 
 _STILL_HERE = "The answers are charged and drawn; do not ask again. Save this release somewhere else."
 
@@ -149,6 +151,25 @@ class Release:
         except (ValueError, KeyError, TypeError):
             return True
 
+    def __str__(self) -> str:
+        """The answers, query by query, and the three figures: 80 columns."""
+        lines = [f"{'':<41}{'estimate':>13}{'low':>13}{'high':>13}"]
+        for query, found in groupby(self.rows, key=lambda r: r.query):
+            rows = list(found)
+            if [r.cell for r in rows] == [""]:
+                lines.append(_line(query, rows[0]))
+            else:
+                lines += [shortened(query, 80), *(_line("  " + r.cell, r) for r in rows)]
+        if not all(math.isfinite(r.se_noise) for r in self.rows):
+            lines.append("-: the noise hides it; what is known is what the public bounds say")
+        delta, book = self.plan.budget.delta, self.book
+        if self.backend != "absentia":
+            lines += ["", f"noise drawn by {self.backend}: {shown(self.drawn.ratio, 4)} times what the plan needs"]
+        lines += ["", f"epsilon at delta {float(delta):g} ({self.plan.relation}), of this release:"]
+        lines += [f"  {name:<26}{shown(g.epsilon(delta)):>12}" for name, g in self.guarantee.with_companions]
+        spent, limit = shown(book["spent"]["with_missingness"]), book["budget"]["epsilon"]
+        return "\n".join([*lines, f"ledger: {spent} of {limit} spent; receipt {self.receipt.head[:16]}"])
+
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><td>{html.escape(r.query)}</td><td>{html.escape(r.cell)}</td><td>{r.estimate:.6g}</td>"
@@ -157,6 +178,12 @@ class Release:
         )
         head = "<tr><th>query</th><th>cell</th><th>estimate</th><th>interval</th></tr>"
         return f"<p>{html.escape(str(self.plan.budget))}; {html.escape(self.purpose)}</p><table>{head}{cells}</table>"
+
+
+def _line(label: str, r: Row) -> str:
+    estimate = r.estimate if math.isfinite(r.se_noise) else math.inf
+    numbers = (f"{x:>13.6g}" if math.isfinite(x) else f"{'-':>13}" for x in (estimate, r.low, r.high))
+    return labelled(label, 41, "".join(numbers))
 
 
 def release(
@@ -177,8 +204,7 @@ def release(
     say = progress or (lambda _: None)
     if noise_backend not in tuple(BACKENDS):
         raise InputError("noise_backend", noise_backend, " or ".join(BACKENDS))
-    if not isinstance(purpose, str) or not purpose.strip():
-        raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
+    worded(purpose)
     if not isinstance(book, Ledger):
         raise InputError("book", book, "an open ledger: Ledger.open(path)")
     plan.check()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 
 import click
@@ -13,11 +11,8 @@ import click
 from absentia.cli.source import source_of
 from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
-from absentia.exact import shown
 from absentia.ledger.ledger import Ledger
-from absentia.plain import labelled, shortened
 from absentia.planning.plan import Plan
-from absentia.query.estimate import Row
 from absentia.release import BACKENDS, Release, prepared
 from absentia.release import release as run
 
@@ -30,7 +25,7 @@ import absentia as ab
 plan = ab.Plan.load({0!r})
 with ab.Ledger.open({1!r}) as book:
     release = plan.release({2!r}, book, purpose={3!r}, noise_backend={4!r})
-print(release.to_polars())
+print(release)
 {5}'''
 
 
@@ -78,7 +73,7 @@ def release(
     if as_json:
         echo_json(done.to_dict())
     elif not quiet:
-        echo(table_of(done))
+        echo(done)
     if out is not None:
         say("writing the answers and the card")
         for path in saved(done, out, shown_already=as_json):
@@ -114,30 +109,3 @@ def progress(silent: bool) -> Callable[[str], None]:
     if silent or not sys.stderr.isatty():
         return lambda _: None
     return lambda text: echo(f"absentia: {text} ...", err=True)
-
-
-def table_of(done: Release) -> str:
-    """The answers, query by query, and the three figures: 80 columns."""
-    lines = [f"{'':<41}{'estimate':>13}{'low':>13}{'high':>13}"]
-    for query, found in groupby(done.rows, key=lambda r: r.query):
-        rows = list(found)
-        if [r.cell for r in rows] == [""]:
-            lines.append(_row(query, rows[0]))
-        else:
-            lines += [shortened(query, 80), *(_row("  " + r.cell, r) for r in rows)]
-    if not all(math.isfinite(r.se_noise) for r in done.rows):
-        lines.append("-: the noise hides it; what is known is what the public bounds say")
-    g, delta = done.guarantee, done.plan.budget.delta
-    lines += ["", f"epsilon at delta {float(delta):g} ({done.plan.relation}), of this release:"]
-    if done.backend != "absentia":
-        lines[-1:-1] = [f"noise drawn by {done.backend}: {shown(done.drawn.ratio, 4)} times what the plan needs", ""]
-    lines += [f"  {label:<26}{shown(x.epsilon(delta)):>12}" for label, x in g.with_companions]
-    spent = done.book["spent"]["with_missingness"]
-    lines.append(f"ledger: {shown(spent)} of {done.book['budget']['epsilon']} spent; receipt {done.receipt.head[:16]}")
-    return "\n".join(lines)
-
-
-def _row(label: str, r: Row) -> str:
-    estimate = r.estimate if math.isfinite(r.se_noise) else math.inf
-    numbers = (f"{x:>13.6g}" if math.isfinite(x) else f"{'-':>13}" for x in (estimate, r.low, r.high))
-    return labelled(label, 41, "".join(numbers))

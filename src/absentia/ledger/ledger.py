@@ -258,6 +258,7 @@ def left(account: Account, spent: float) -> float:
 
 
 def worded(purpose: object) -> None:
+    """Nothing, or a refusal of a purpose that says nothing."""
     if not isinstance(purpose, str) or not purpose.strip():
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
 
