@@ -143,6 +143,9 @@ GAUSSIAN = ["amplify", "--noise", "gaussian", "--sigma", "2", "--p-star", "0.72"
     ("flags", "named"),
     [
         (["--reach", "1", "--sensitivity", "1", "--delta", "1e-6"], "--sensitivity"),
+        (["--reach", "1", "--law", "law.json", "--delta", "1e-6"], "--law"),
+        (["--sensitivity", "1", "--law", "law.json", "--delta", "1e-6"], "--law"),
+        (["--reach", "1", "--base-delta", "1e-7", "--delta", "1e-6"], "--base-delta"),
         (["--reach", "1", "--scale", "3", "--delta", "1e-6"], "--scale"),
         (["--sensitivity", "1", "--full-reach", "7", "--delta", "1e-6"], "--full-reach"),
         (["--sensitivity", "1", "--data-dependent", "--delta", "1e-6"], "--data-dependent"),
@@ -154,3 +157,39 @@ def test_a_flag_that_would_be_ignored_or_is_out_of_range_prints_no_figure(flags:
     run = absentia(*GAUSSIAN, *flags)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(f"absentia: [E-INPUT] {named}: given ")
+
+
+@pytest.mark.parametrize("relation", ["substitute", "add_remove"])
+@pytest.mark.parametrize(("noise", "name", "delta"), [("gaussian", "sigma", "1e-6"), ("laplace", "scale", "0")])
+def test_sensitivity_means_the_same_to_both_commands(noise: str, name: str, delta: str, relation: str) -> None:
+    known = ["--noise", noise, "--p-star", "0.72", "--sensitivity", "2", "--relation", relation, "--delta", delta]
+    found = json.loads(absentia("calibrate", *known, "--epsilon", "1", "--json").stdout)
+    again = json.loads(absentia("amplify", *known, f"--{name}", repr(found[name]), "--json").stdout)
+    assert 1 - 1e-8 < again["epsilon"] <= 1
+    assert [found[key] for key in ("result", "assumptions", "delta")] == [
+        again[key] for key in ("result", "assumptions", "delta")
+    ]
+    assert found["without_missingness"]["epsilon"] == pytest.approx(again["without_missingness"]["epsilon"])
+    less = json.loads(absentia("amplify", *known, f"--{name}", repr(found[name] * (1 - 1e-8)), "--json").stdout)
+    assert less["epsilon"] > 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--noise", "gaussian", "--reach", "1", "--sensitivity", "1"], "--sensitivity"),
+        (["--noise", "gaussian"], "--reach"),
+        (["--noise", "gaussian", "--sensitivity", "0"], "sensitivity"),
+        (["--noise", "blackbox", "--reach", "1"], "--reach"),
+        (["--noise", "blackbox", "--sensitivity", "1"], "--sensitivity"),
+    ],
+)
+def test_calibrate_refuses_what_amplify_refuses(flags: list[str], named: str) -> None:
+    run = absentia("calibrate", *flags, "--epsilon", "1", "--delta", "1e-6", "--p-star", "0.72")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"absentia: [E-INPUT] {named}: given ")
+
+
+def test_the_delta_asked_is_printed_as_it_was_asked() -> None:
+    run = absentia(*GAUSSIAN, "--reach", "1", "--delta", "1e-6", "--json")
+    assert '"delta": 1e-06,' in run.stdout

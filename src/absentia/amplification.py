@@ -28,7 +28,7 @@ from absentia.theory.pair import (
 )
 from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
 
-__all__ = ["RELATIONS", "amplify", "base_at"]
+__all__ = ["RELATIONS", "amplify", "base_at", "share"]
 
 Structure = ReachLaw | Blocks | Forms
 RELATIONS = ("substitute", "add_remove", "attribute")
@@ -79,11 +79,11 @@ def amplify(
         return _additive(mechanism, law, sensitivity, _not_attribute(relation))
     base = _base(mechanism, law, sensitivity, relation)
     if dense_share is not None:
-        return _relaxed(base, _share(law, p_star), relation, dependent_rows, dense_share)
+        return _relaxed(base, share(law, p_star), relation, dependent_rows, dense_share)
     if dependent_rows:
         bounds: tuple[Bound, ...] = (_steered(base, dependent_rows, eta),)
     else:
-        bounds = (_masked(base, _share(law, p_star), relation),)
+        bounds = (_masked(base, share(law, p_star), relation),)
     return _around(bounds, base, law, relation)
 
 
@@ -196,7 +196,8 @@ def _base(mechanism: object, law: Structure | None, sensitivity: object, relatio
     raise InputError("law", None, "a reach law, or p_star and sensitivity (how far apart two rows may be)")
 
 
-def _share(law: Structure | None, p_star: object) -> Fraction:
+def share(law: Structure | None, p_star: object) -> Fraction:
+    """P(a row shows something): what the law says, or p_star where there is none."""
     if (law is None) == (p_star is None):
         raise InputError("p_star", p_star, "either a law or p_star (P(a row shows something)), not both")
     if law is not None:

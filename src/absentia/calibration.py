@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from scipy.optimize import brentq
 
-from absentia.amplification import Structure, amplify
+from absentia.amplification import Structure, amplify, share
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import exact, probability, round_down
-from absentia.law.reachlaw import ReachLaw
+from absentia.exact import exact, number, probability, round_down, round_up
 from absentia.theory.blackbox import inverse
 from absentia.theory.bound import Bound, log_of
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
@@ -25,16 +24,18 @@ CLOSE = 1e-10
 
 def calibrate(
     family: str | type[Laplace] | type[Gaussian],
-    law: Structure,
+    law: Structure | None = None,
     *,
     epsilon: object,
     delta: object = "0",
     relation: str = "substitute",
     sensitivity: object = None,
+    p_star: object = None,
     without_missingness: bool = False,
 ) -> Laplace | Gaussian:
     """The least noise whose certified guarantee is (epsilon, delta), rounded up, at most 1e-9 above the optimum.
 
+    `law`, `sensitivity` and `p_star` mean what they mean in `amplify`: a law, or p_star with the distance between rows.
     `without_missingness` calibrates the companion figure instead: the noise that needs no assumption.
 
     >>> from absentia.law.reachlaw import ReachLaw
@@ -49,17 +50,15 @@ def calibrate(
     if d == 0 and make is Gaussian:
         raise InputError("delta", delta, "a number > 0: Gaussian noise gives no pure guarantee")
 
-    if not isinstance(law, Structure):
-        raise InputError("law", law, "a ReachLaw, Blocks or Forms")
-
     def bounds(scale: float) -> tuple[Bound, ...]:
-        g = amplify(make(scale), law, relation=relation, sensitivity=sensitivity)
+        g = amplify(make(scale), law, relation=relation, sensitivity=sensitivity, p_star=p_star)
         return (g.without_missingness if without_missingness else g).bounds
 
-    unit = _unit(law, make)
+    bounds(1.0)  # refuses what `amplify` refuses, by the same names
+    unit, shows = _unit(law, sensitivity, make), share(law, p_star)
     if unit == 0:
-        raise InputError("law", law, "a law with a positive reach: this query never moves")
-    shows = (law if isinstance(law, ReachLaw) else law.total(make.norm)).p_exact
+        field, given = ("sensitivity", sensitivity) if law is None else ("law", law)
+        raise InputError(field, given, "a positive reach: this query never moves")
     if d >= (1 if without_missingness else shows):
         raise InputError("delta", delta, f"less than P(a row shows something), {float(shows):.6g}: any noise keeps it")
 
@@ -86,7 +85,10 @@ def _family(family: object) -> type[Laplace] | type[Gaussian]:
     raise InputError("family", family, "laplace or gaussian")
 
 
-def _unit(law: Structure, make: type[Noise]) -> float:
+def _unit(law: Structure | None, sensitivity: object, make: type[Noise]) -> float:
+    """Where a search for the scale starts: the largest distance that counts, up to a factor."""
+    if law is None:
+        return round_up(number(sensitivity, "sensitivity"))
     full = law.full_reach
     return full if isinstance(full, float) else full(make.norm)
 

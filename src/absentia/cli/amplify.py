@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any
 
 import click
@@ -10,16 +12,70 @@ import click
 from absentia import amplification, calibration
 from absentia.cli.text import echo, echo_json, load_spec, wrapped
 from absentia.errors import InputError
-from absentia.exact import exact, number, probability, shown, shown_below
+from absentia.exact import exact, probability, round_down, shown, shown_below
 from absentia.guarantee import Guarantee, finite
 from absentia.law.reachlaw import ReachLaw
-from absentia.theory.noise import BlackBox, Gaussian, Laplace
+from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
 
 __all__ = ["amplify", "calibrate"]
 
 
-def law_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that state a law, shared by both commands."""
+@dataclass(frozen=True)
+class LawFlags:
+    """What the flags say of missing entries; one meaning for both commands."""
+
+    relation: str
+    data_dependent: bool
+    full_reach: str | None
+    law_file: str | None
+    sensitivity: str | None
+    reach: str | None
+    p_star: str | None
+
+    def arguments(self, noise: str) -> dict[str, Any]:
+        """law, p_star, sensitivity and relation, as `amplify` and `calibrate` take them."""
+        ways = {"--reach": self.reach, "--sensitivity": self.sensitivity, "--law": self.law_file}
+        given = [flag for flag, value in ways.items() if value is not None]
+        if len(given) > 1:
+            raise InputError(given[1], ways[given[1]], f"{given[0]} or {given[1]}, not both")
+        if noise == "blackbox" and given and given != ["--law"]:
+            raise InputError(given[0], ways[given[0]], "nothing beside a black box, whose guarantee already counts it")
+        if noise != "blackbox" and not given:
+            raise InputError("--reach", None, "--reach (row to all-missing row), --sensitivity (row to row), or --law")
+        law = self.law()
+        p = None if law is not None else exact(_needed(self.p_star, "--p-star"), "--p-star")
+        distance = exact(self.sensitivity, "--sensitivity") if self.sensitivity is not None else None
+        return {"law": law, "p_star": p, "sensitivity": distance, "relation": self.relation}
+
+    def law(self) -> ReachLaw | None:
+        """The law that the flags or the file state; None when only p* is known."""
+        if self.law_file is not None:
+            if self.p_star is not None:
+                raise InputError("--p-star", self.p_star, "nothing beside a law file, which says it")
+            spec = load_spec(self.law_file, "--law")
+            if self.data_dependent:
+                spec["data_dependent"] = True
+            if self.full_reach is not None:
+                spec["full_reach"] = self.full_reach
+            return ReachLaw.from_dict(spec)
+        full, depends = self.full_reach, self.data_dependent
+        if self.reach is None:
+            if full is not None or depends:
+                raise InputError("--full-reach" if full is not None else "--data-dependent", full, "only beside a law")
+            return None
+        p = probability(exact(_needed(self.p_star, "--p-star"), "--p-star"), "--p-star")
+        widest = exact(full, "--full-reach") if full is not None else None
+        return ReachLaw([0, exact(self.reach, "--reach")], [1 - p, p], widest, depends)
+
+
+def law_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The flags that state a law, shared by both commands and handed over as one `known`."""
+
+    @wraps(command)
+    def bundled(**options: Any) -> None:  # Any: click hands over every option by name
+        known = LawFlags(**{field.name: options.pop(field.name) for field in fields(LawFlags)})
+        command(known=known, **options)
+
     for option in (
         click.option(
             "--relation", type=click.Choice(["substitute", "add_remove"]), default="substitute", show_default=True
@@ -33,33 +89,8 @@ def law_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--reach", metavar="R", help="How far a shown row moves the query from the all-missing row."),
         click.option("--p-star", metavar="P", help="P(a row shows something)."),
     ):
-        command = option(command)
-    return command
-
-
-def stated_law(
-    p_star: str | None, reach: str | None, law_file: str | None, full: str | None, data_dependent: bool
-) -> ReachLaw | None:
-    """The law that the flags or the file state; None when only p* (with a sensitivity) is known."""
-    if law_file is not None:
-        if p_star is not None or reach is not None:
-            raise InputError("--law", law_file, "either a law file, or --p-star with --reach")
-        spec = load_spec(law_file, "--law")
-        if data_dependent:
-            spec["data_dependent"] = True
-        if full is not None:
-            spec["full_reach"] = full
-        return ReachLaw.from_dict(spec)
-    if reach is None:
-        if full is not None or data_dependent:
-            raise InputError("--full-reach" if full is not None else "--data-dependent", full, "only beside a law")
-        return None
-    if p_star is None:
-        raise InputError("--p-star", None, "P(a row shows something), in [0, 1]")
-    p = probability(exact(p_star, "--p-star"), "--p-star")
-    return ReachLaw(
-        [0, exact(reach, "--reach")], [1 - p, p], exact(full, "--full-reach") if full else None, data_dependent
-    )
+        bundled = option(bundled)
+    return bundled
 
 
 @click.command()
@@ -67,7 +98,7 @@ def stated_law(
 @click.option("--sigma", metavar="S", help="Standard deviation of the Gaussian noise.")
 @click.option("--scale", metavar="B", help="Scale of the Laplace noise.")
 @click.option("--base-epsilon", metavar="E", help="What the black box guarantees on masked data.")
-@click.option("--base-delta", metavar="D", default="0", show_default=True)
+@click.option("--base-delta", metavar="D", help="Its delta [default: 0].")
 @law_options
 @click.option("--delta", metavar="D", help="Give epsilon at this delta [default: 0 for laplace].")
 @click.option("--epsilon", metavar="E", help="Give delta at this epsilon instead.")
@@ -77,17 +108,11 @@ def amplify(
     sigma: str | None,
     scale: str | None,
     base_epsilon: str | None,
-    base_delta: str,
-    p_star: str | None,
-    reach: str | None,
-    sensitivity: str | None,
-    law_file: str | None,
-    full_reach: str | None,
-    data_dependent: bool,
-    relation: str,
+    base_delta: str | None,
     delta: str | None,
     epsilon: str | None,
     as_json: bool,
+    known: LawFlags,
 ) -> None:
     """The guarantee of a noise or of a black box on data masked by a law.
 
@@ -97,26 +122,16 @@ def amplify(
     absentia amplify --noise blackbox --base-epsilon 8 --base-delta 1e-6 \\
                      --p-star 0.72 --delta 1e-6
     """
-    law = stated_law(p_star, reach, law_file, full_reach, data_dependent)
-    if reach is not None and sensitivity is not None:
-        raise InputError("--sensitivity", sensitivity, "--reach or --sensitivity, not both")
     for family, flag, value in (
         ("gaussian", "--sigma", sigma),
         ("laplace", "--scale", scale),
         ("blackbox", "--base-epsilon", base_epsilon),
+        ("blackbox", "--base-delta", base_delta),
     ):
         if value is not None and family != noise:
             raise InputError(flag, value, f"only with --noise {family}")
     mechanism = _mechanism(noise, sigma, scale, base_epsilon, base_delta)
-    if noise != "blackbox" and law is None and sensitivity is None:
-        raise InputError("--reach", None, "--reach (row to all-missing row), --sensitivity (row to row), or --law")
-    guarantee = amplification.amplify(
-        mechanism,
-        law,
-        p_star=None if law is not None else exact(_needed(p_star, "--p-star"), "--p-star"),
-        sensitivity=exact(sensitivity, "--sensitivity") if sensitivity is not None else None,
-        relation=relation,
-    )
+    guarantee = amplification.amplify(mechanism, **known.arguments(noise))
     if delta is None and epsilon is None and noise == "laplace":
         delta = "0"
     if (delta is None) == (epsilon is None):
@@ -130,12 +145,15 @@ def amplify(
         print_three(guarantee, asked)
 
 
-def _mechanism(noise: str, sigma: str | None, scale: str | None, epsilon: str | None, delta: str) -> Any:
-    if noise == "gaussian":
-        return Gaussian(exact(_needed(sigma, "--sigma"), "--sigma"))  # type: ignore[arg-type]
-    if noise == "laplace":
-        return Laplace(exact(_needed(scale, "--scale"), "--scale"))  # type: ignore[arg-type]
-    return BlackBox(exact(_needed(epsilon, "--base-epsilon"), "--base-epsilon"), exact(delta, "--base-delta"))
+def _mechanism(
+    noise: str, sigma: str | None, scale: str | None, epsilon: str | None, delta: str | None
+) -> Noise | BlackBox:
+    if noise == "blackbox":
+        stated = exact(_needed(epsilon, "--base-epsilon"), "--base-epsilon")
+        return BlackBox(stated, exact(delta if delta is not None else "0", "--base-delta"))
+    flag, size = ("--sigma", sigma) if noise == "gaussian" else ("--scale", scale)
+    at_most = round_down(exact(_needed(size, flag), flag))  # less noise than asked is the unfavourable reading
+    return Gaussian(at_most) if noise == "gaussian" else Laplace(at_most)
 
 
 def _needed(value: str | None, flag: str) -> str:
@@ -180,32 +198,25 @@ def calibrate(
     noise: str,
     epsilon: str,
     delta: str,
-    p_star: str | None,
-    reach: str | None,
-    sensitivity: str | None,
-    law_file: str | None,
-    full_reach: str | None,
-    data_dependent: bool,
-    relation: str,
     as_json: bool,
+    known: LawFlags,
 ) -> None:
     """The least noise that keeps (epsilon, delta), proved, beside the noise that needs no law.
 
     \b
     absentia calibrate --noise laplace --epsilon 1 --law law.json
+    absentia calibrate --noise gaussian --epsilon 1 --delta 1e-6 --p-star 0.72 \\
+                       --sensitivity 1
     absentia calibrate --noise blackbox --epsilon 1 --delta 1e-6 --p-star 0.72
     """
+    stated = known.arguments(noise)
     if noise == "blackbox":
-        _calibrate_black_box(_needed(p_star, "--p-star"), epsilon, delta, as_json)
+        _calibrate_black_box(stated, epsilon, delta, as_json)
         return
-    law = stated_law(p_star, reach, law_file, full_reach, data_dependent)
-    if law is None:
-        raise InputError("--law", None, "a law file, or --p-star with --reach")
-    promise: Any = {"epsilon": exact(epsilon, "--epsilon"), "delta": exact(delta, "--delta"), "relation": relation}
-    promise["sensitivity"] = number(exact(sensitivity, "--sensitivity"), "--sensitivity") if sensitivity else None
-    found = calibration.calibrate(noise, law, **promise)
-    plain = calibration.calibrate(noise, law, **promise, without_missingness=True)
-    guarantee = amplification.amplify(found, law, relation=relation, sensitivity=promise["sensitivity"])
+    promise: dict[str, Any] = {"epsilon": exact(epsilon, "--epsilon"), "delta": exact(delta, "--delta"), **stated}
+    found = calibration.calibrate(noise, **promise)
+    plain = calibration.calibrate(noise, **promise, without_missingness=True)
+    guarantee = amplification.amplify(found, **stated)
     name = "sigma" if noise == "gaussian" else "scale"
     if as_json:
         figures = three_figures(guarantee, {"delta": promise["delta"]})
@@ -217,15 +228,15 @@ def calibrate(
     print_three(guarantee, {"delta": promise["delta"]})
 
 
-def _calibrate_black_box(p_star: str, epsilon: str, delta: str, as_json: bool) -> None:
-    box = calibration.calibrate_black_box(p_star, epsilon=epsilon, delta=delta)
-    assert box.epsilon is not None
+def _calibrate_black_box(stated: dict[str, Any], epsilon: str, delta: str, as_json: bool) -> None:
+    p = amplification.share(stated["law"], stated["p_star"])
+    box = calibration.calibrate_black_box(p, epsilon=epsilon, delta=delta)
+    guarantee, asked = amplification.amplify(box, **stated), {"delta": exact(delta, "--delta")}
+    spends = round_down(box.epsilon or 0)
     if as_json:
-        guarantee = amplification.amplify(box, p_star=exact(p_star, "--p-star"))
-        figures = three_figures(guarantee, {"delta": exact(delta, "--delta")})
-        base = {"noise": "blackbox", "base_epsilon": finite(float(box.epsilon)), "base_delta": float(box.delta)}
-        echo_json({**base, **figures})
+        base = {"noise": "blackbox", "base_epsilon": finite(spends), "base_delta": float(box.delta)}
+        echo_json({**base, **three_figures(guarantee, asked)})
         return
     echo("a black box may spend, on masked data, before masking is counted (T1),")
-    echo(f"rounded down: epsilon {shown_below(box.epsilon, 12)}, delta {shown_below(box.delta)}")
-    print_three(amplification.amplify(box, p_star=exact(p_star, "--p-star")), {"delta": exact(delta, "--delta")})
+    echo(f"rounded down: epsilon {shown_below(spends, 12)}, delta {shown_below(box.delta)}")
+    print_three(guarantee, asked)
