@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import absentia as ab
+from absentia.exact import round_up
 
 RARE = ab.ReachLaw([0, 1], [1 - Fraction(1, 10**12), Fraction(1, 10**12)])
 FAR = ab.ReachLaw([0, 1e6], ["1/2", "1/2"])
@@ -53,3 +54,11 @@ def test_blocks_that_move_a_million_scales_give_an_answer_not_a_warning(noise: a
 def test_delta_1_promises_nothing_and_costs_nothing() -> None:
     g = ab.amplify(ab.Gaussian("0.001"), ab.ReachLaw.point(2))  # delta(0) is 1 but for e^-2000000
     assert g.epsilon(1) == g.without_missingness.epsilon(1) == 0
+
+
+@pytest.mark.parametrize("delta", ["1e-9", "0.9999999e-9", "1.0000001e-9", "5e-10"])
+def test_a_delta_at_the_mass_of_an_atom_is_answered_where_the_curve_falls(delta: str) -> None:
+    g = ab.amplify(ab.Gaussian(1), ab.ReachLaw([1e-5, 1e5], [1 - 1e-9, 1e-9]))
+    e, asked = g.epsilon(delta), round_up(Fraction(delta))
+    assert e < (1 if delta == "1.0000001e-9" else 5.0001e9)
+    assert g.delta(e) <= asked <= g.delta(e * (1 - 1e-9))

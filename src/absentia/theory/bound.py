@@ -126,6 +126,8 @@ class BallBound(Bound):
             return candidate
         candidate = self._polished(guess, delta)
         step, refused = max(candidate * 2.0**-51, 1e-30), candidate
+        if candidate > guess * (1 + 1e-9) and not self._proves(guess, delta):
+            refused = guess  # where delta hardly falls, a Newton step may overshoot by any factor
         while not self._proves(candidate, delta):
             refused, candidate, step = candidate, candidate + step, 4 * step
             if candidate > 1e300:
