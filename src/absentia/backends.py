@@ -19,7 +19,7 @@ from absentia.guarantee import Guarantee
 from absentia.ledger.account import distance
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger, same_terms
-from absentia.noise.opendp_draw import OpenDPNoise
+from absentia.noise.opendp_draw import THAT_BACKEND, OpenDPNoise
 from absentia.noise.sampling import draw, grid_for
 from absentia.planning.observed import chance_of_any
 from absentia.planning.plan import Plan
@@ -192,16 +192,17 @@ def grown(plan: Plan, ratio: float) -> Plan:
 
 
 def refuse_what_opendp_cannot(plan: Plan) -> None:
-    rule = "A plan that names a backend is answered by that backend or not at all."
+    """Nothing, or a refusal of a plan for which OpenDP has no noise."""
     if plan.own_scales:
         what = f"OpenDP does not draw the noise of {', '.join(plan.own_scales)}, which its user runs."
-        raise HazardRefused("H-OPENDP", what, rule, "Plan without that query, or leave noise_backend out.")
+        raise HazardRefused("H-OPENDP", what, THAT_BACKEND, "Plan without that query, or leave noise_backend out.")
     if plan.dependent_rows and plan.noise_family == "gaussian":
         what = "Rows are declared dependent, and OpenDP's Gaussian noise has a delta above 0 as a black box."
-        raise HazardRefused("H-OPENDP", what, rule, "Plan with Laplace noise, or leave noise_backend out.")
+        raise HazardRefused("H-OPENDP", what, THAT_BACKEND, "Plan with Laplace noise, or leave noise_backend out.")
 
 
 def unreachable(base: tuple[Fraction, Fraction]) -> HazardRefused:
+    """The refusal where OpenDP's rounding alone costs more than the budget."""
     e, d = base
     return HazardRefused(
         "H-OPENDP",

@@ -49,6 +49,7 @@ def certify(
 
 
 def as_dict(found: Certified) -> dict[str, object]:
+    """The law and the receipts of its charge and of the amendment, JSON-ready."""
     return {
         "missingness": found.law.to_dict(),
         "receipt": found.receipt.to_dict(),

@@ -47,6 +47,7 @@ def usable(header: list[str], table: str) -> None:
 
 
 def write_new(path: Path, text: str) -> None:
+    """The text in a file that did not exist."""
     try:
         with path.open("x", encoding="utf-8") as out:
             out.write(text)

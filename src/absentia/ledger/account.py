@@ -128,7 +128,7 @@ class Account:
         """The multiple of the unit that covers the Gaussian releases; None when none does."""
         return Fraction(0) if self.noises is None else covering(self.noises, self.unit)
 
-    def shown(self, columns: frozenset[str] | None = None) -> Fraction:
+    def chance_shown(self, columns: frozenset[str] | None = None) -> Fraction:
         """The largest probability that a row shows any of the columns (default: any that the law speaks about)."""
         return chance_of_any(self.missing, columns or frozenset(self.missing.columns))
 
@@ -149,7 +149,7 @@ class Account:
         if charge.batch is not None:
             return charge.batch.guarantee(self.missing, self.relation, self.dependent_rows)
         box = BlackBox(charge.box.epsilon, charge.box.delta)
-        p, rows = self.shown(charge.columns), self.dependent_rows
+        p, rows = self.chance_shown(charge.columns), self.dependent_rows
         return amplify(box, p_star=p, relation=self.relation, dependent_rows=rows)
 
     def _laplace(self, others: Loss) -> Guarantee:
@@ -163,7 +163,7 @@ class Account:
 
     def _plain_sums(self, e: Fraction, d: Fraction) -> Guarantee:
         reads = frozenset().union(*(c.reads for c in self.charges)) if d == 0 else None
-        p = Fraction(1) if self.dependent_rows else self.shown(reads)
+        p = Fraction(1) if self.dependent_rows else self.chance_shown(reads)
         grown = amplified(e, d, p)
         result, words = ("T8" if self.dependent_rows else "T1"), (ROWS_INDEPENDENT, HIDDEN_MASK)
         base = Stated(round_up(e), round_up(d), "base", (ROWS_INDEPENDENT,))
@@ -195,7 +195,7 @@ class Account:
 
     def _masked(self, base: Bound) -> Bound:
         """T1 of everything, whatever column a later query may read."""
-        p = self.shown()
+        p = self.chance_shown()
         if self.relation == "add_remove":
             return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
         return BlackBoxAmplified(base, p)

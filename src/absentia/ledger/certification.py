@@ -81,6 +81,7 @@ def _amended(book: Ledger, law: Counts) -> Receipt | None:
 
 
 def rows_of_people(schema: Schema) -> int:
+    """The public number of rows, each of them one person; refused where there is none."""
     if schema.rows_per_unit > 1:
         raise HazardRefused(
             "H3",

@@ -94,6 +94,7 @@ def read_row(sequence: int, row: tuple[str, Mapping[str, Any]], read: Callable[[
 
 
 def loss_of(data: Mapping[str, Any]) -> Loss:
+    """The loss that a row states in exact decimals."""
     loss = Loss(exact(data["epsilon"], "epsilon"), probability(exact(data["delta"], "delta"), "delta"))
     if loss.epsilon < 0:
         raise InputError("epsilon", loss.epsilon, "a number >= 0")

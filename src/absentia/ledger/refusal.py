@@ -20,12 +20,13 @@ def refused(after: Account) -> BudgetRefused:
     requested = alone.binding_epsilon(alone.guarantee())
     spent, limit = before.binding_epsilon(before.guarantee()), float(after.limit.epsilon)
     remaining = max(0.0, limit - spent)
-    total, why = total_and_reason(after)
+    reason = after.refusal()
+    total, why = total_and_rule(after, reason)
     return BudgetRefused(
         f"Requested epsilon {shown(requested)} at delta {float(after.limit.delta):g}; spent {shown(spent)} of"
         f" {limit:g}, remaining {shown_below(remaining)}{short(requested - remaining)}; {total}.",
         why,
-        what_fits(after),
+        what_fits(after, reason),
     )
 
 
@@ -33,8 +34,8 @@ def short(by: float) -> str:
     return f", short by {shown(by)}" if by > 0 else ""
 
 
-def total_and_reason(after: Account) -> tuple[str, str]:
-    reason = after.refusal()
+def total_and_rule(after: Account, reason: str) -> tuple[str, str]:
+    """What the charges would come to, and the rule that this breaks."""
     if reason == "unit":
         return "it moves what the book's unit does not cover", (
             "Gaussian releases after the first must stay within a multiple of the distances fixed at opening: queries"
@@ -56,16 +57,16 @@ def total_and_reason(after: Account) -> tuple[str, str]:
     )
 
 
-def what_fits(after: Account) -> str:
+def what_fits(after: Account, reason: str) -> str:
     """How much more noise the last charge would need, if any is enough."""
     last = after.charges[-1]
-    if after.refusal() == "aside":
+    if reason == "aside":
         e, d = after.others
         return (
             "None fits this book. For newly collected data, open one that sets this much aside (ledger init --aside"
             f" {shown(e)} --aside-delta {shown(d)}), or make this release the first one of its book."
         )
-    if last.batch is None or after.refusal() == "unit":
+    if last.batch is None or reason == "unit":
         return "None fits this book. For newly collected data, open one with this plan among its `later` plans."
     low, high = Fraction(0), Fraction(1)
     for _ in range(7):

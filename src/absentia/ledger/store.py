@@ -109,11 +109,13 @@ def _begin(db: sqlite3.Connection) -> None:
 
 
 def insert(db: sqlite3.Connection, row: Row) -> None:
+    """The row written; durable when the transaction is."""
     entries = (row.sequence, row.time, row.kind, row.purpose, row.plan, row.text, row.salt, row.previous, row.hash)
     db.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entries)
 
 
 def read_rows(db: sqlite3.Connection, start: int = 0) -> list[Row]:
+    """The rows from a sequence number on, in order, each of the types that it was written with."""
     found = db.execute(
         "SELECT sequence, time, kind, purpose, plan, text, salt, previous, hash FROM rows "
         "WHERE sequence >= ? ORDER BY sequence",
@@ -129,6 +131,7 @@ def _row(entries: tuple[object, ...]) -> Row:
 
 
 def read_header(db: sqlite3.Connection) -> Header:
+    """The header, which the file states twice: in its table and in its format number."""
     found = db.execute("SELECT format, dataset, created, software FROM header").fetchall()
     if len(found) != 1:
         raise damaged("The ledger has no header, or several.")

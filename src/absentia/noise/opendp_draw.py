@@ -19,9 +19,10 @@ from absentia.exact import number, round_up
 from absentia.noise.sampling import nearest
 from absentia.theory.noise import BlackBox, Gaussian, Laplace
 
-__all__ = ["OpenDPNoise"]
+__all__ = ["THAT_BACKEND", "OpenDPNoise"]
 
-MOST = 1e9
+MOST = 1e9  # epsilon beyond which OpenDP is not asked: its arithmetic overflows, and delta only falls
+THAT_BACKEND = "A plan that names a backend is answered by that backend or not at all."
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _opendp() -> Any:
         raise HazardRefused(
             "H-OPENDP",
             "The noise backend opendp is not installed.",
-            "A plan that names a backend is answered by that backend or not at all.",
+            THAT_BACKEND,
             "Install absentia[opendp], or leave noise_backend out.",
         ) from None
     dp.enable_features("contrib")

@@ -117,6 +117,7 @@ class Target:
 
     @staticmethod
     def parse(item: Any, names: Sequence[str], i: int) -> Target:
+        """The i-th target of a list, about one of the queries with these names."""
         path = f"accuracy[{i}]"
         if isinstance(item, Target):
             item = {"query": item.query, "within": item.within, "confidence": item.confidence, "cell": item.cell}

@@ -165,6 +165,7 @@ class Batch:
     # -- storage -------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
+        """What a book stores of a release."""
         d = self.distances
         return {
             "family": self.family,

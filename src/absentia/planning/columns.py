@@ -77,6 +77,7 @@ class Long:
 
 
 def only(document: object, known: set[str], path: str) -> None:
+    """Nothing, or an InputError: the document is a table that has these fields only."""
     if not isinstance(document, Mapping):
         raise InputError(path or "schema", document, "a table of fields")
     for key in document:
@@ -85,18 +86,21 @@ def only(document: object, known: set[str], path: str) -> None:
 
 
 def name_of(value: object, path: str) -> str:
+    """The name of a column, as an engine can take it."""
     if not isinstance(value, str) or not value or "\0" in value:  # an engine stops the process at a NUL in a name
         raise InputError(path, value, "the name of a column")
     return value
 
 
 def integer(value: object, path: str, low: int, high: int) -> int:
+    """The integer, which lies between low and high."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InputError(path, value, f"an integer from {low} to {high}")
     return value
 
 
 def codes_of(value: object, path: str) -> tuple[Code, ...]:
+    """Codes that mean missing, texts or numbers."""
     if not isinstance(value, (list, tuple)):
         raise InputError(path, value, "a list of codes")
     for i, code in enumerate(value):
@@ -108,6 +112,7 @@ def codes_of(value: object, path: str) -> tuple[Code, ...]:
 
 
 def columns_of(document: object, codes: tuple[Code, ...]) -> dict[str, Column]:
+    """The columns that the [columns] tables describe; `codes` mean missing in every one."""
     if not isinstance(document, Mapping) or not document:
         raise InputError("columns", document, "at least one [columns.<name>] table")
     return {name_of(k, "columns"): _column(k, v, codes) for k, v in document.items()}
@@ -173,6 +178,7 @@ def _no_codes(values: tuple[Code, ...], missing: tuple[Code, ...], path: str) ->
 
 
 def unit_rule_of(document: Any, has_unit: bool) -> UnitRule | None:
+    """The [unit_rule] table; the first row of a person where a unit is named and no rule."""
     if document is None:
         return UnitRule() if has_unit else None
     if not has_unit:
@@ -189,6 +195,7 @@ def unit_rule_of(document: Any, has_unit: bool) -> UnitRule | None:
 
 
 def long_of(document: Any, columns: Mapping[str, Column]) -> Long:
+    """The [long] table, whose value column is the only one described."""
     only(document, {"user", "item", "value", "items", "n_items"}, "long")
     user, item, value = (name_of(document.get(k), f"long.{k}") for k in ("user", "item", "value"))
     if set(columns) != {value}:
@@ -202,4 +209,5 @@ def long_of(document: Any, columns: Mapping[str, Column]) -> Long:
 
 
 def renamed(column: Column, name: str) -> Column:
+    """The same column under another name."""
     return Column(name, column.kind, column.bounds, column.values, column.missing, column.weight)
