@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["BACKENDS", "Release", "release"]
 
 VERSION = 1
-ROOM, ROOM_PER_CELL = 2**20, 2**10  # bytes that the files of a release may need
+ROOM, ROOM_FOR_CELLS = 2**20, 2**10  # a MiB for every thousand cells: what the files of a release may need
 FIELDS = ("query", "cell", "estimate", "se_noise", "se_sampling", "low", "high", "note")
 
 _STILL_HERE = "The answers are charged and drawn; do not ask again. Save this release somewhere else."
@@ -248,7 +248,8 @@ def prepared(directory: str | os.PathLike[str], plan: Plan) -> Path:
     try:
         standing = next(p for p in (target, *target.absolute().parents) if p.exists())
         with tempfile.TemporaryFile(dir=standing) as probe:  # a refusal must not leave an empty directory behind
-            probe.write(bytes(ROOM + ROOM_PER_CELL * cells))
+            for _ in range(1 - (-cells // ROOM_FOR_CELLS)):
+                probe.write(bytes(ROOM))
             probe.flush()
             os.fsync(probe.fileno())
     except OSError as e:
