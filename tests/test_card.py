@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import polars as pl
 import pytest
 import yaml
 
@@ -179,6 +180,23 @@ def test_noise_and_sampling_are_told_apart(release: Any) -> None:
     middle, half = sum(whole[0]) / 2, (whole[0][1] - whole[0][0]) / 2
     assert band[0] == pytest.approx((middle - half / 2, middle + half / 2), abs=0.02)
     assert band[1] == whole[1]
+
+
+def test_single_numbers_of_one_kind_share_a_table(tmp_path: Path) -> None:
+    """Means stand within their columns' public bounds; a group-by between them keeps its own table."""
+    columns = {c: {"kind": "number", "bounds": [0, 10**i]} for i, c in enumerate("abc", 1)} | {"g": {"kind": "boolean"}}
+    people = ab.Schema.from_dict({"n": 4, "columns": columns})
+    asked = [ab.mean("a"), ab.mean("b"), ab.count("a"), ab.mean("c"), ab.mean("b", by=["g"])]
+    plan = ab.plan(people, asked, ab.missing.without(people), budget=ab.Budget("1", "1e-6"))
+    with ab.Ledger.create(tmp_path / "x.ledger", plan) as book:
+        frame = pl.DataFrame({"a": [1.0] * 4, "b": [2.0] * 4, "c": [3.0] * 4, "g": [True, False] * 2})
+        document = json.loads(plan.release(frame, book, purpose="x").card().to_json())
+    document["release"]["rows"][0] |= {"estimate": 5.0, "low": 4.0, "high": 6.0, "se_noise": 0.1}
+    page = Card(document).to_html().partition('id="promise"')[0]
+    titles = [re.sub("<.*?>", "", t) for t in re.findall(r"<h3 id=.*?>(.*?)</h3>", page)]
+    assert titles == ["2 means", "count(a)", "mean(c)", "mean(b) by g"]
+    assert 'class="s" x1="40%" x2="60%"' in page
+    assert "every row spans the public bounds of its column" in page
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))

@@ -1,4 +1,4 @@
-"""The answers on the page: one table a query, whose rows hold the figure, the estimate and the interval."""
+"""The answers on the page: a table a query, or a run of single numbers; rows hold figure, estimate and interval."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, half_width
 __all__ = ["answers", "errors_table"]
 
 COUNTS = ("count", "histogram", "marginal")
+OWN_UNITS = "each row in its own unit"
 APART = ("regression", "moments", "covariance", "pca", "linear")
 UNLIKE = 6.0  # intervals that differ by more than this cannot share a scale where rows may differ in unit
 SHORT = 14  # rows that are kept on one printed page
 OWN_SCALE = "every row has a scale of its own, which begins or ends at zero"
+OWN_SPAN = "every row spans the public bounds of its column"
 Row = Mapping[str, Any]
 Release = Mapping[str, Any]
 
@@ -25,7 +27,7 @@ Release = Mapping[str, Any]
 def answers(release: Release, most: int) -> str:
     """A figure for every query, until `most` rows are shown; then the notes, each once."""
     shown, out, rows, notes = 0, [], release["rows"], Notes()
-    for i, (title, kind, found) in enumerate(by_query(release)):
+    for i, (title, kind, found) in enumerate(tables(release)):
         if shown < most:
             out.append(Figure(f"q{i}", title, kind, found[: most - shown], len(found), release, notes).html())
         shown += len(found)
@@ -35,12 +37,29 @@ def answers(release: Release, most: int) -> str:
     return "".join([*parts, _own(release, most)])
 
 
-def by_query(release: Release) -> Iterator[tuple[str, str, list[Row]]]:
-    """Name, kind and rows of every query that has rows."""
-    kinds = [q["kind"] for q in release["plan"]["query"] if q["kind"] != "custom"]
+def by_query(release: Release) -> Iterator[tuple[str, Mapping[str, Any], list[Row]]]:
+    """Name, query and rows of every query that has rows."""
+    queries = [q for q in release["plan"]["query"] if q["kind"] != "custom"]
     found = [(title, list(rows)) for title, rows in groupby(release["rows"], key=lambda r: str(r["query"]))]
     for i, (title, rows) in enumerate(found):
-        yield title, kinds[i] if len(kinds) == len(found) else "", rows
+        yield title, queries[i] if len(queries) == len(found) else {}, rows
+
+
+def tables(release: Release) -> Iterator[tuple[str, str, list[Row]]]:
+    """Title, kind and rows of every table: single numbers of one kind that follow one another share one."""
+    alone = lambda f: (f[1].get("kind", ""), len(f[2]) == 1 and not f[2][0]["cell"])  # noqa: E731
+    for (kind, single), run in groupby(by_query(release), key=alone):
+        found = list(run)
+        if kind and single and len(found) > 1:
+            merged: list[Row] = [{**r[0], "cell": title, "span": _span(release, q)} for title, q, r in found]
+            yield f"{len(merged)} {kind}s", kind if kind in COUNTS else OWN_UNITS, merged
+        else:
+            yield from ((title, kind, rows) for title, _, rows in found)
+
+
+def _span(release: Release, query: Mapping[str, Any]) -> list[float] | None:
+    """Where a mean can lie: the public bounds of its column."""
+    return release["plan"]["schema"]["columns"][query["column"]]["bounds"] if query["kind"] == "mean" else None
 
 
 def _more(count: int, what: str) -> str:
@@ -113,7 +132,7 @@ class Figure:
         return tag("tr", *cells, role="row")
 
     def _row(self, r: Row, cell: str) -> str:
-        scale = self.scale or _scale([r], zero=True)
+        scale = self.scale or (Scale(*r["span"]) if r.get("span") else _scale([r], zero=True))
         drawn = figures.interval(r, noise_share(r, self.release), scale, self.ident if self.scale else "", self.bars)
         mark = "" if self._alike() else tag("sup", " ".join(self.notes.refer(remarks(r))))
         return tag(
@@ -136,7 +155,8 @@ class Figure:
 
     def _caption(self) -> str:
         shared = remarks(self.rows[0]) if self._alike() else []
-        links = self.notes.refer([*shared, *([] if self.scale else [OWN_SCALE])])
+        scales = [] if self.scale else [OWN_SPAN if self.rows[0].get("span") else OWN_SCALE]
+        links = self.notes.refer([*shared, *scales])
         told = [f"Note{'s' if len(links) > 1 else ''} {', '.join(links)}"] if links else []
         if len(self.rows) < self.total:
             told.append(f"{self.total - len(self.rows):,} more cells are in card.json")
@@ -156,6 +176,8 @@ def short_names(cells: Sequence[str]) -> tuple[str, list[str]]:
 def comparable(kind: str, rows: Sequence[Row]) -> bool:
     """Whether the rows can stand on one scale: always, unless they may be in different units."""
     widths = [r["high"] - r["low"] for r in rows if r["low"] is not None and r["high"] is not None]
+    if kind == OWN_UNITS:
+        return False
     return kind not in APART or min(widths, default=1.0) * UNLIKE >= max(widths, default=1.0)
 
 

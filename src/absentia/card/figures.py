@@ -77,6 +77,8 @@ def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar:
     low, high, x = row["low"], row["high"], row["estimate"]
     zero = scale.at(0.0)
     marks = f'<line class="z" x1="{zero}" x2="{zero}" y1="4" y2="22"/>'
+    if row.get("span"):
+        marks = _line("g", scale, *row["span"])
     if back:
         marks = f'<use href="#{back}" width="100%" height="{ROW}"/>'
     if bar and x is not None:
