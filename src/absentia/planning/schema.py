@@ -83,12 +83,6 @@ class Schema:
         """How many rows of one person can count; above 1 a row's mask law is not the person's."""
         return self.unit_rule.at_most if self.unit_rule else 1
 
-    def column(self, name: str, field: str = "column") -> Column:
-        """The column called `name`, or an InputError that lists what there is."""
-        if name not in self.columns:
-            raise InputError(field, name, "one of " + ", ".join(list(self.columns)[:20]), code="E-COLUMN")
-        return self.columns[name]
-
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """The schema written in a TOML file."""

@@ -47,6 +47,10 @@ class Distances:
         return Distances(self.reach.scaled(factor), self.same_mask.scaled(factor), largest)
 
 
+Group = tuple[frozenset[str], tuple[str | Bins, ...]]
+"""The columns and the cells that some statistics have in common."""
+
+
 @dataclass(frozen=True)
 class Movement:
     """What two rows can do to one group of statistics, in the norm-th power of units of noise.
@@ -58,6 +62,9 @@ class Movement:
     one: Fraction
 
 
+Moves = Mapping[Group, Movement]
+
+
 def distances(
     scales: Mapping[Statistic, float], schema: Columns, norm: Norm, cliques: Iterable[tuple[str, ...]] = ()
 ) -> Distances:
@@ -66,7 +73,7 @@ def distances(
     Statistics of the same columns and cells move together (a row is in one cell of all of them); groups add. Where
     every pair product of a set of columns is released, Proofs 10 bounds the products together (`cliques`).
     """
-    groups: dict[tuple[frozenset[str], tuple[str | Bins, ...]], list[Statistic]] = defaultdict(list)
+    groups: dict[Group, list[Statistic]] = defaultdict(list)
     for s in scales:
         groups[(s.columns, s.cells)].append(s)
     moves = {key: _movement(found, scales, schema, norm) for key, found in groups.items()}
@@ -114,7 +121,7 @@ def _clique(
     scales: Mapping[Statistic, float],
     schema: Columns,
     norm: Norm,
-    moves: Mapping[tuple[frozenset[str], tuple[str | Bins, ...]], Movement],
+    moves: Moves,
 ) -> _Tighter | None:
     """All pair products of d columns together, for plain (ungrouped, unweighted) moments with one row a person.
 
@@ -150,14 +157,14 @@ def _others(
     scales: Mapping[Statistic, float],
     schema: Columns,
     norm: Norm,
-    moves: Mapping[tuple[frozenset[str], tuple[str | Bins, ...]], Movement],
+    moves: Moves,
     within: set[Statistic],
 ) -> tuple[Movement, Movement, Fraction]:
     """What is released beside products and squares: of one column, of a pair (the worst of them), and elsewhere."""
     single = pair = Movement(Fraction(0), Fraction(0))
     rest = Fraction(0)
     for (named, cells), move in moves.items():
-        if cells or not named <= set(columns) or len(named) > 2:
+        if _outside(named, cells, columns):
             rest += max(move.both, move.one)
             continue
         left = [s for s in scales if s.columns == named and not s.cells and s not in within]
@@ -169,6 +176,11 @@ def _others(
     return single, pair, rest
 
 
+def _outside(named: frozenset[str], cells: tuple[str | Bins, ...], columns: Iterable[str]) -> bool:
+    """Whether these statistics are not of the one or two of the columns that a clique bounds together."""
+    return bool(cells) or not named <= set(columns) or len(named) > 2
+
+
 def _halves(
     columns: tuple[str, ...],
     weight: Fraction,
@@ -176,13 +188,13 @@ def _halves(
     single: Movement,
     pair: Movement,
     norm: Norm,
-    moves: Mapping[tuple[frozenset[str], tuple[str | Bins, ...]], Movement],
+    moves: Moves,
 ) -> Reach:
     """Same mask, a = b = m: products at most weight m^2/2 (l1) or weight m^2 (l2 squared), m^2 = m + 2 C(m, 2)."""
     unit = weight / 2 if norm == 1 else weight
     terms = [Term(frozenset({i}), round_up((unit + share + single.both) / 2**norm)) for i in columns]
     terms += [Term(frozenset({i, j}), round_up((2 * unit + pair.both) / 2**norm)) for i, j in combinations(columns, 2)]
     for (named, cells), move in moves.items():
-        if cells or not named <= set(columns) or len(named) > 2:
+        if _outside(named, cells, columns):
             terms.append(Term(named, round_up(move.both / 2**norm)))
     return Reach(norm, terms)

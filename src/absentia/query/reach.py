@@ -95,18 +95,6 @@ class Reach:
         terms = (Term(t.columns, round_up(Fraction(t.weight) * power), t.any) for t in self.terms)
         return Reach(self.norm, terms, self.mixed)
 
-    def within(self, envelope: Reach) -> bool:
-        """Whether this reach is at most the envelope's on every observed set, decided term by term.
-
-        Sufficient, not necessary: a term must be covered by the same term of the envelope.
-        """
-        room = {(t.columns, t.any): t.weight for t in envelope.terms}
-        return (
-            self.norm == envelope.norm
-            and set(self.mixed) <= set(envelope.mixed)
-            and all(t.weight <= room.get((t.columns, t.any), 0.0) for t in self.terms)
-        )
-
     def to_dict(self) -> dict[str, object]:
         return {
             "norm": self.norm,

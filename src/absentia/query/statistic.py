@@ -9,14 +9,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Protocol
 
 from absentia.errors import InputError
-from absentia.exact import round_up
-from absentia.law.convolution import root_up
-
-if TYPE_CHECKING:
-    from absentia.query.reach import Reach
 
 __all__ = ["Bins", "Columns", "Statistic"]
 
@@ -110,24 +105,3 @@ class Statistic:
     def scale(self, schema: Columns) -> Fraction:
         """sup |weight * prod z^e| of one row: 1, or the weight's public maximum."""
         return Fraction(1) if self.weight is None else Fraction(schema.columns[self.weight].high)
-
-    def reach(self, schema: Columns, norm: Literal[1, 2]) -> Reach:
-        """The reach: `scale` when every named column is observed, 0 otherwise (times the rows one person may have)."""
-        from absentia.query.reach import Reach, Term
-
-        self.validate(schema)
-        r = self.scale(schema) * schema.rows_per_unit
-        return Reach(norm, (Term(self.columns, round_up(r**norm)),))
-
-    def sensitivity(self, schema: Columns, norm: Literal[1, 2]) -> float:
-        """The largest distance between the values on two masked neighbours, rounded up.
-
-        Exact when one row is one person and no column is named twice: unsigned scalars (counts) r, signed ones
-        (sums) 2 r; with at least two cells the two rows fall in different cells (l1: 2 r; l2: sqrt(2) r when
-        unsigned) or, when signed, oppose each other in one (2 r in both norms). Otherwise an upper bound.
-        """
-        cells = math.prod(self.shape(schema))
-        r = self.scale(schema) * schema.rows_per_unit
-        if self.signed or (cells > 1 and norm == 1):
-            return round_up(2 * r)
-        return round_up(r) if cells == 1 else root_up(2 * r * r, 2)
