@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,9 +31,11 @@ from absentia.query.statistic import Statistic
 from absentia.theory.noise import Gaussian, Laplace
 
 if TYPE_CHECKING:
+    from absentia.ledger.ledger import Ledger
     from absentia.planning.accuracy import Accuracy
     from absentia.planning.blocks import Block
     from absentia.planning.whatif import Outcome
+    from absentia.release import Release
 
 __all__ = ["Plan"]
 
@@ -231,8 +233,16 @@ class Plan:
                 "Build the plan again with this version.",
             )
 
-    def release(self, source: Any, book: Any, purpose: str = "", **options: Any) -> Any:
-        """The noisy answers on a table, charged to the book first."""
-        import importlib
+    def release(
+        self,
+        source: Any,
+        book: Ledger,
+        purpose: str = "",
+        *,
+        noise_backend: str = "absentia",
+        progress: Callable[[str], None] | None = None,
+    ) -> Release:
+        """The noisy answers on a table, charged to the book first; the purpose, in words, is required."""
+        from absentia.release import release
 
-        return importlib.import_module("absentia.release").release(self, source, book, purpose, **options)
+        return release(self, source, book, purpose, noise_backend=noise_backend, progress=progress)
