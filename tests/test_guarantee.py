@@ -175,8 +175,9 @@ def test_inverse_of_t1_is_safe() -> None:
 
 def test_tradeoff_and_renyi_bracket_the_gaussian() -> None:
     g = ab.amplify(ab.Gaussian(1), ab.ReachLaw.point(0.5))  # N(1/2) against N(-1/2): mu = 1
-    truth = norm.cdf(norm.ppf(1 - 0.05) - 1)
-    assert truth - 2e-3 <= g.tradeoff("0.05") <= truth
+    for alpha in (0.001, 0.05, 0.3, 0.5, 0.9):
+        truth = norm.cdf(norm.ppf(1 - alpha) - 1)
+        assert truth - 1e-9 <= g.tradeoff(alpha) <= truth + 1e-16
     assert g.renyi(3) == pytest.approx(1.5, rel=1e-12)
     assert g.renyi(3) >= 1.5
     masked = ab.amplify(ab.Gaussian(1), ab.ReachLaw([0, 0.5], ["0.5", "0.5"]))

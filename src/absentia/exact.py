@@ -112,7 +112,7 @@ def round_up(q: Fraction | int) -> float:
 
 def round_down(q: Fraction | int) -> float:
     """The largest double that is at most q."""
-    return -round_up(-q)
+    return 0.0 - round_up(-q)  # never -0.0
 
 
 def echoed(q: Fraction) -> float:

@@ -157,8 +157,8 @@ class Guarantee:
     def tradeoff(self, alpha: object, *, certified: bool = True) -> float:
         """A proved lower bound of f(alpha), the smallest type II error of any test at level alpha (f-DP).
 
-        The largest of 1 - delta - e^eps alpha and e^-eps (1 - delta - alpha) over a grid of points of the curve,
-        rounded down; each point gives a valid bound.
+        The largest of 1 - delta - e^eps alpha and e^-eps (1 - delta - alpha) over the curve, rounded down; each point
+        gives a valid bound.
         """
         from absentia.readings import tradeoff
 

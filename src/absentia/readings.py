@@ -5,17 +5,14 @@ from __future__ import annotations
 import html
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb
 
 from absentia.errors import InputError
 from absentia.exact import above, ball, precision, round_down, shown
 from absentia.guarantee import Guarantee
-from absentia.theory.noise import tail
-from absentia.theory.pair import KnownMask
-from absentia.theory.pair_gaussian import GaussianPair
+from absentia.theory.renyi import renyi_divergence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,60 +21,48 @@ __all__ = ["as_html", "plot", "renyi", "tradeoff"]
 
 
 def tradeoff(guarantee: Guarantee, alpha: Fraction, certified: bool) -> float:
-    """max over points (eps, delta) of max(1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down."""
+    """The largest over epsilon of 1 - delta - e^epsilon alpha and of e^-epsilon (1 - delta - alpha), rounded down.
+
+    Every point (epsilon, delta) of the curve gives two lower bounds; each has one maximum, searched in floats.
+    """
+    from scipy.optimize import minimize_scalar
+
+    level = float(alpha)
+
+    def gained(epsilon: float) -> tuple[float, float]:
+        delta = guarantee.delta(epsilon, certified=False)
+        return 1 - delta - math.exp(epsilon) * level, math.exp(-epsilon) * (1 - delta - level)
+
+    grid = [0.0, *np.geomspace(1e-3, 100, 60).tolist()]
+    values = [gained(e) for e in grid]
     best = Fraction(0)
-    for epsilon in (0.0, *np.geomspace(1e-3, 40, 60)):
-        e = Fraction(float(epsilon))
-        delta = Fraction(guarantee.delta(e, certified=certified))
-        with precision(128):
-            grow = Fraction(above(ball(e).exp()))
-        best = max(best, 1 - delta - grow * alpha, (1 - delta - alpha) / grow)
-    return max(0.0, round_down(best))
+    for side in (0, 1):
+        k = max(range(len(grid)), key=lambda i: values[i][side])
+        around = (grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)])
+        found = minimize_scalar(lambda e: -gained(e)[side], bounds=around, method="bounded", options={"xatol": 1e-9})  # noqa: B023
+        for epsilon in (grid[k], float(found.x)):
+            best = max(best, proved_gain(guarantee, Fraction(epsilon), alpha, certified))
+    return round_down(best)
+
+
+def proved_gain(guarantee: Guarantee, epsilon: Fraction, alpha: Fraction, certified: bool) -> Fraction:
+    """The larger of both lower bounds at one point of the curve."""
+    delta = Fraction(guarantee.delta(epsilon, certified=certified))
+    with precision(128):
+        grow = Fraction(above(ball(epsilon).exp()))
+    return max(1 - delta - grow * alpha, (1 - delta - alpha) / grow)
 
 
 def renyi(guarantee: Guarantee, order: Fraction) -> float:
-    """A proved upper bound of D_order(P||Q) from the pair of T2, by an enclosure of its integral.
-
-    E_Q (P/Q)^a = integral P^a Q^{1-a}; outside [-T, T] the integrand is bounded with P <= phi(|y| - x) and
-    Q >= phi(|y| + x).
-    """
+    """The smallest proved upper bound of D_order that the pairs behind a guarantee give, both directions counted."""
     if order <= 1:
         raise InputError("order", order, "a number > 1")
-    pairs = [
-        b if isinstance(b, GaussianPair) else GaussianPair(b.atoms, b.atoms, b.noise.size, b.result, b.assumptions)
-        for b in guarantee.bounds
-        if isinstance(b, GaussianPair) or (isinstance(b, KnownMask) and b.result == "T2" and b.noise.norm == 2)
-    ]
-    if not pairs:
+    found = [d for bound in guarantee.bounds if (d := renyi_divergence(bound, order)) is not None]
+    if not found:
         raise InputError(
-            "guarantee", str(guarantee), "an additive Gaussian guarantee (T2): its pair has a Renyi divergence"
+            "guarantee", str(guarantee), "an additive guarantee (T2, T5 or T9): its pair has a Renyi divergence"
         )
-    with precision(128):
-        return max(0.0, above(_renyi_ball(pairs[0], ball(order))))
-
-
-def _renyi_ball(pair: GaussianPair, a: arb) -> arb:
-    from flint import acb
-
-    largest = max(ball(x) for x, _ in (*pair.up, *pair.low)) / ball(pair.sigma)
-    # (P/Q)^a Q <= exp(2 a x |y|) phi(|y| - x): mass beyond T is at most 2 e^{(2a+1)^2 x^2} tail(T - (2a+1) x)
-    reach = (2 * a + 1) * largest
-    T = arb(math.ceil(float((3 * reach + 16).upper())))
-    beyond = 4 * (reach * reach).exp() * tail(T - reach)
-    root = (2 * arb.pi()).sqrt()
-    up, low = pair._balls()
-
-    def integrand(y: Any, _analytic: bool) -> Any:
-        p = sum((m * (-((y - x) ** 2) / 2).exp() for x, m in up), acb(0))
-        q = sum((m * (-((y - x) ** 2) / 2).exp() for x, m in low), acb(0))
-        ratio = p / q
-        return (a * ratio.log(analytic=_analytic)).exp() * q / root
-
-    total = acb(0)
-    steps = 2 * int(float(T.mid()))
-    for k in range(-steps, steps):
-        total += acb.integral(integrand, acb(k) / 2, acb(k + 1) / 2)
-    return (total.real + beyond).log() / (a - 1)
+    return min(found)
 
 
 def plot(guarantee: Guarantee, ax: Axes | None, largest: float | None) -> Axes:
