@@ -10,6 +10,7 @@ import signal
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,12 +40,16 @@ def last_receipt(path: Path) -> Receipt:
 
 
 def tamper(path: Path, *statements: str) -> None:
-    """What somebody does who may write the file and knows SQLite."""
+    """What somebody does who may write the file and knows SQLite: the triggers are put back afterwards."""
     db = sqlite3.connect(path)
-    for name in ("rows_stay", "rows_keep", "header_stays", "header_keeps"):
-        db.execute(f"DROP TRIGGER IF EXISTS {name}")
+    triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
+        db.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         db.execute(statement)
+    for _, text in triggers:
+        with suppress(sqlite3.OperationalError):  # its table is gone
+            db.execute(text)
     db.commit()
     db.close()
 
@@ -87,6 +92,33 @@ def test_the_file_itself_refuses_careless_edits(path: Path, statement: str) -> N
         db.execute(statement)
     db.close()
     assert last_receipt(path).sequence == 5
+
+
+QUIET = "CREATE TRIGGER quiet AFTER INSERT ON rows BEGIN DELETE FROM rows WHERE sequence = NEW.sequence; END"
+
+
+@pytest.mark.parametrize("others", [(QUIET,), ("DROP TRIGGER rows_stay",), ("CREATE VIEW v AS SELECT 1",)])
+def test_other_triggers_than_the_ledgers_own_are_seen(path: Path, others: tuple[str, ...]) -> None:
+    db = sqlite3.connect(path)
+    for statement in others:
+        db.execute(statement)
+    db.commit()
+    db.close()
+    with pytest.raises(LedgerDamaged, match="tables or triggers"):
+        Book.open(path)
+
+
+def test_a_charge_that_a_trigger_takes_back_is_no_charge(path: Path) -> None:
+    with Book.open(path) as book:
+        db = sqlite3.connect(path)
+        db.execute("DROP TRIGGER rows_stay")
+        db.execute(QUIET)
+        db.commit()
+        db.close()
+        with pytest.raises(LedgerDamaged):
+            book.append("charge", {"cost": "1"})
+        with pytest.raises(LedgerDamaged):
+            book.verify()
 
 
 def test_a_chain_rewritten_from_the_inside_is_seen_by_a_receipt(path: Path) -> None:

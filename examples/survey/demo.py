@@ -6,7 +6,6 @@ python3 dev.py demo                              (or: python examples/survey/dem
 from __future__ import annotations
 
 import sys
-from itertools import count
 from pathlib import Path
 
 import absentia as ab
@@ -15,8 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main(directory: str) -> None:
-    out = Path(directory)
-    out.mkdir(parents=True, exist_ok=True)
+    out = unused(Path(directory))
 
     title("1. The plan: promise, noise and errors, before any data is opened")
     plan = ab.Plan.load(HERE / "plan.toml")
@@ -24,7 +22,7 @@ def main(directory: str) -> None:
     print("\n" + compared(plan))
 
     title("2. The budget book, and the release: charged first, then drawn")
-    ledger = unused(out)
+    ledger = out / "study.ledger"
     with ab.Ledger.create(ledger, plan) as book:
         release = plan.release(HERE / "people.csv", book, purpose="Table 2 of the demo")
         print(release)
@@ -52,10 +50,12 @@ def compared(plan: ab.Plan) -> str:
     return "\n".join(lines)
 
 
-def unused(out: Path) -> Path:
-    """study-1.ledger, or the next one that no earlier run has opened."""
-    names = (out / f"study-{i}.ledger" for i in count(1))
-    return next(name for name in names if not name.exists())
+def unused(directory: Path) -> Path:
+    """The directory, or a run-2, run-3, ... inside it: no release is written over another."""
+    places = (directory, *(directory / f"run-{i}" for i in range(2, 10**6)))
+    found = next(place for place in places if not (place / "study.ledger").exists())
+    found.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def title(text: str) -> None:

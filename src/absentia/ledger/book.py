@@ -135,6 +135,7 @@ class Book:
             problems = db.execute("PRAGMA integrity_check").fetchall()
             if problems != [("ok",)]:
                 raise damaged(f"SQLite finds {len(problems)} faults in the file.")
+            store.check_structure(db)
             if store.read_header(db) != self.header:
                 raise damaged("The header changed while the book was open.")
             self._rows.clear()

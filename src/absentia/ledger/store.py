@@ -5,14 +5,25 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from absentia.errors import AbsentiaError, HazardRefused, InputError, LedgerDamaged
 from absentia.ledger.chain import Header, Row, damaged
 from absentia.ledger.place import DURABLE_FIRST, WRITABLE
 
-__all__ = ["FORMAT", "connect", "initialise", "insert", "read_header", "read_rows", "translated", "writing"]
+__all__ = [
+    "FORMAT",
+    "check_structure",
+    "connect",
+    "initialise",
+    "insert",
+    "read_header",
+    "read_rows",
+    "translated",
+    "writing",
+]
 
 FORMAT = 1
 APPLICATION = 0x61627374  # "abst"
@@ -38,10 +49,31 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         _check_format(db, path)  # before any setting is written: the file may be somebody else's
         make_durable(db)
+        check_structure(db)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def check_structure(db: sqlite3.Connection) -> None:
+    """Nothing, or LedgerDamaged: the tables and triggers are those of a new ledger, and there are no others.
+
+    A trigger of somebody else's could undo what a charge writes.
+    """
+    if _structure(db) != _written_structure():
+        raise damaged("The file holds other tables or triggers than a ledger has.")
+
+
+def _structure(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    return db.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall()
+
+
+@cache
+def _written_structure() -> list[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return _structure(db)
 
 
 def initialise(path: Path, header: Header, first: Row) -> None:
@@ -109,9 +141,11 @@ def _begin(db: sqlite3.Connection) -> None:
 
 
 def insert(db: sqlite3.Connection, row: Row) -> None:
-    """The row written; durable when the transaction is."""
+    """The row written, and read again; durable when the transaction is."""
     entries = (row.sequence, row.time, row.kind, row.purpose, row.plan, row.text, row.salt, row.previous, row.hash)
     db.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entries)
+    if read_rows(db, row.sequence) != [row]:
+        raise damaged(f"Row {row.sequence} was written and does not stand.")
 
 
 def read_rows(db: sqlite3.Connection, start: int = 0) -> list[Row]:
