@@ -97,7 +97,7 @@ def test_laplace_sum_by_hand() -> None:
 
 def test_three_form_saves_a_third_of_noise_on_a_scalar() -> None:
     """A quarter of each column missing under a core: 1.33 for one l1 workload in the high-privacy limit."""
-    design = missing.three_form(SCHEMA, [[c] for c in NAMES[:4]], because="four forms")
+    design = missing.split_questionnaire(SCHEMA, [[c] for c in NAMES[:4]], 3, because="four forms")
     p = plan(SCHEMA, [total(c) for c in NAMES[:4]], design, budget=Budget("1"), noise="laplace")
     assert p.saving == pytest.approx(4 / 3, rel=1e-6)
 
@@ -174,6 +174,27 @@ def test_refusals() -> None:
         plan(several, mean("x0"), THREE, budget=ONE)
     assert rows.value.code == "H3"
     assert plan(several, mean("x0"), missing.without(several), budget=ONE).saving == pytest.approx(1)
+
+
+def test_a_design_invents_no_reason() -> None:
+    """What describes a design is no reason to believe it: somebody must stand for it."""
+    blocks = [["x0", "x1"], ["x2", "x3"], ["x4", "x5"]]
+    silent = (
+        missing.three_form(SCHEMA, blocks),
+        missing.split_questionnaire(SCHEMA, blocks, 1),
+        missing.rotation(SCHEMA, blocks, (0, 1)),
+        missing.rotating_panel(SCHEMA, blocks, 2),
+        missing.subsampling(SCHEMA, "0.5"),
+        missing.random_items(SCHEMA, {"x0": "0.5"}),
+        missing.matrix_sampling(SCHEMA, blocks, 2),
+    )
+    for design in silent:
+        assert design.because == ""
+        with pytest.raises(HazardRefused) as reason:
+            plan(SCHEMA, total("x0"), design, budget=ONE)
+        assert reason.value.code == "H13"
+    with pytest.raises(InputError, match="three blocks"):
+        missing.three_form(SCHEMA, blocks[:2], because="two")
 
 
 def test_a_plan_that_breaks_its_budget_is_refused() -> None:

@@ -71,8 +71,11 @@ def three_form(
     because: str = "",
     by: str = "",
 ) -> Patterns:
-    """Each unit is asked all blocks but one (the classic design has three blocks); other columns are the core."""
-    return split_questionnaire(columns, blocks, len(blocks) - 1, mass, because, by)
+    """Each unit is asked two of the three blocks; columns in no block are the core, asked of everybody."""
+    if len(blocks) != 3:
+        remedy = "split_questionnaire takes any number of blocks."
+        raise InputError("blocks", blocks, "three blocks of columns", remedy=remedy)
+    return split_questionnaire(columns, blocks, 2, mass, because, by)
 
 
 def split_questionnaire(
@@ -89,7 +92,7 @@ def split_questionnaire(
     if comb(len(split), asked) > LISTED:
         raise InputError("asked", asked, f"at most {LISTED} forms; matrix_sampling takes any number")
     forms = [frozenset().union(*chosen) for chosen in combinations(split, asked)]
-    return planned(columns, forms, mass, because or f"{asked} of {len(split)} blocks", by)
+    return planned(columns, forms, mass, because, by)
 
 
 def rotation(
@@ -109,7 +112,7 @@ def rotation(
     if not offsets or len({o % d for o in offsets}) != len(offsets):
         raise InputError("offsets", offsets, f"different positions modulo {d}")
     booklets = [frozenset().union(*(parts[(i + o) % d] for o in offsets)) for i in range(d)]
-    return planned(columns, booklets, None, because or f"{d} booklets of {len(offsets)} of {d} clusters", by)
+    return planned(columns, booklets, None, because, by)
 
 
 def rotating_panel(
@@ -123,7 +126,7 @@ def rotating_panel(
     share_of(stay, len(parts), "stay")
     starts = range(1 - stay, len(parts))
     forms = [frozenset().union(*parts[max(0, start) : start + stay]) for start in starts]
-    return planned(columns, forms, None, because or f"rotating panel, {stay} of {len(parts)} waves", by)
+    return planned(columns, forms, None, because, by)
 
 
 def subsampling(columns: object, rate: object, because: str = "", by: str = "") -> Patterns:
@@ -133,7 +136,7 @@ def subsampling(columns: object, rate: object, because: str = "", by: str = "") 
         columns=names,
         observed=(frozenset(names), frozenset()),
         mass=(p, 1 - p),
-        because=because or "units sub-sampled",
+        because=because,
         by=by,
         kind="design",
     )
@@ -141,4 +144,4 @@ def subsampling(columns: object, rate: object, because: str = "", by: str = "") 
 
 def random_items(columns: object, asked: Mapping[str, object], because: str = "", by: str = "") -> Independent:
     """Each unit is asked each column independently with the given probability: the design with the least noise (T9)."""
-    return independent(columns, asked, because=because or "items assigned independently", by=by, kind="design")
+    return independent(columns, asked, because=because, by=by, kind="design")

@@ -159,7 +159,7 @@ def matrix_sampling(
         columns=names,
         clusters=parts,
         asked=asked,
-        because=because or f"{asked} of {len(parts)} clusters",
+        because=because,
         by=by,
         kind="design",
     )
