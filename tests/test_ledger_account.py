@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -228,6 +229,29 @@ def test_a_law_is_certified_for_a_charge_and_once_the_budget_is_spent_for_none(t
         assert book.spent()["without_missingness"] == pytest.approx(0.5, rel=1e-9)
         refused("B-BUDGET", lambda: certify(table(), SCHEMA, book, epsilon="1/2"), book)
         refused("E-ROWS", lambda: certify(table(401), SCHEMA, book, epsilon="1/100"), book)
+
+
+def test_the_law_of_the_average_row_takes_no_place_of_one_that_knows_of_values(tmp_path: Path) -> None:
+    steered = ab.missing.mnar_censoring(SCHEMA, {"bmi": ("35", "0.9", "0.1")}, because="shame", by="office")
+    plan = ab.plan(SCHEMA, ab.mean("bmi"), steered, noise="laplace", budget=ab.Budget("1/2"))
+    with Ledger.create(tmp_path / "s", plan, budget=ab.Budget("2"), aside=ab.Budget("1")) as book:
+        refused("H15", lambda: certify(table(), SCHEMA, book, epsilon="1/4", because="MCAR"), book)
+        refused("E-INPUT", lambda: certify(table(), SCHEMA, book, epsilon="1/4", odds="1/2"), book)
+        found = certify(table(), SCHEMA, book, epsilon="1/4", because="odds within 3", by="office", odds=3)
+        assert found.amendment is not None
+        assert book.account.missing.data_dependent
+
+
+def test_what_a_cell_decides_is_not_asked_of_the_number_of_rows(tmp_path: Path) -> None:
+    unit = ab.Schema.from_dict(SCHEMA.to_dict() | {"unit": "person"})
+    law = ab.missing.independent(unit, dict.fromkeys(unit.columns, "1/2"), because="lot", by="office")
+    plan = ab.plan(unit, ab.mean("bmi"), law, noise="laplace", budget=ab.Budget("1/2"))
+    doubled = table().with_columns(person=pl.Series([1, 1, *range(2, table().height)]))
+    with Ledger.create(tmp_path / "s", plan, budget=ab.Budget("2"), aside=ab.Budget("1")) as book:
+        assert certify(doubled, unit, book, epsilon="1/4").amendment is not None
+    free = ab.plan(SCHEMA, ab.mean("bmi"), LAW, noise="laplace", budget=ab.Budget("1/2"), relation="add_remove")
+    with Ledger.create(tmp_path / "t", free, budget=ab.Budget("2"), aside=ab.Budget("1")) as book:
+        refused("H3", lambda: certify(table(), SCHEMA, book, epsilon="1/4"), book)
 
 
 def test_shares_change_the_noise_and_never_the_promise(tmp_path: Path) -> None:

@@ -224,8 +224,7 @@ def release(
 
 def check_rows(plan: Plan, rows: int) -> None:
     """Refuses a table whose number of rows is not the public one (substitution: neighbours have equally many)."""
-    schema = plan.schema
-    counted = plan.relation == "substitute" and plan.n is not None and schema.unit is None and schema.long is None
+    counted = plan.relation == "substitute" and plan.n is not None and plan.schema.rows_are_public
     if plan.statistics and counted and rows != plan.n:
         remedy = "Correct n in the schema, or leave it out."
         raise InputError("n", plan.n, "the number of rows of the table", "E-ROWS", remedy)

@@ -23,11 +23,20 @@ __all__ = ["certify"]
 @click.option("--epsilon", required=True, metavar="X", help="What the histogram costs without missingness.")
 @click.option("--confidence", default="0.95", metavar="P", help="Of all bounds together (default 0.95).")
 @click.option("--ledger", "ledger_file", required=True, metavar="FILE", help="The book that pays.")
+@click.option("--gamma", metavar="G", help="How far the odds of being observed may differ between records (1: MCAR).")
 @click.option("--because", default="", metavar="TEXT", help="Why the law of the rows may be taken for every record's.")
 @click.option("--by", default="", metavar="TEXT", help="Who says so.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
 def certify(
-    table: str, schema_file: str, epsilon: str, confidence: str, ledger_file: str, because: str, by: str, as_json: bool
+    table: str,
+    schema_file: str,
+    epsilon: str,
+    confidence: str,
+    ledger_file: str,
+    gamma: str | None,
+    because: str,
+    by: str,
+    as_json: bool,
 ) -> None:
     """A law of missingness from TABLE that holds with the given confidence; the book's law is amended by it.
 
@@ -37,12 +46,15 @@ def certify(
     """
     schema = Schema.load(schema_file)
     with Ledger.open(ledger_file) as book:
-        found = run(source_of(table), schema, book, epsilon=epsilon, confidence=confidence, because=because, by=by)
+        found = run(
+            source_of(table), schema, book,
+            epsilon=epsilon, confidence=confidence, because=because, by=by, odds=gamma,
+        )  # fmt: skip
     if as_json:
         echo_json(as_dict(found))
         return
     echo(wrapped(found.law.describe(), "  "))
-    echo(f"holds with confidence {found.law.confidence}, on average over the rows of this table")
+    echo("it bounds the average over the rows of this table")
     if found.amendment is None:
         echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
     echo("\nfor a plan:\n" + toml_of(found))

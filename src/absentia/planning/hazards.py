@@ -69,7 +69,7 @@ def _about_masks(plan: Plan) -> list[tuple[str, str]]:
         out.append(("H13", "Nobody is named as standing for the missingness (by = ...)."))
     if not plan.dependent_rows:
         out.append(("H14", "Rows must draw their masks independently of one another's values."))
-    if missing.kind == "declared" and not missing.data_dependent:
+    if missing.kind != "design" and not missing.data_dependent:
         out.append(("H15", "Masks are declared not to depend on values; if they do, see what-if with gamma."))
     if missing.data_dependent:
         out.append(("H15", "Masks may depend on values: somebody who learns a mask may learn values from it alone."))

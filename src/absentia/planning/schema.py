@@ -83,6 +83,11 @@ class Schema:
         """How many rows of one person can count; above 1 a row's mask law is not the person's."""
         return self.unit_rule.at_most if self.unit_rule else 1
 
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether a table has exactly n rows that count, whatever a record holds; of persons, cells decide."""
+        return self.unit is None and self.long is None
+
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """The schema written in a TOML file."""
