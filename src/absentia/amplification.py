@@ -33,7 +33,7 @@ __all__ = ["RELATIONS", "amplify", "base_at", "share"]
 Structure = ReachLaw | Blocks | Forms
 RELATIONS = ("substitute", "add_remove", "attribute")
 
-NO_MISSINGNESS = "none about missing entries: every entry may be observed"
+NO_MISSINGNESS = "of missing entries only that rows draw their masks independently: every entry may be observed"
 KNOWN_DEPENDENT = (
     "the figure is about the release alone: where masks depend on values, a known mask may itself reveal values,"
     " which no mechanism can mend"

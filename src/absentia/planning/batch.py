@@ -7,7 +7,7 @@ the book's total.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -23,9 +23,10 @@ from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.query.distance import Distances
 from absentia.query.reach import Reach
+from absentia.theory.blackbox import BlackBoxAmplified, RadiusAndDiameter
 from absentia.theory.bound import Bound
-from absentia.theory.noise import Gaussian, Laplace
-from absentia.theory.pair import KnownMask
+from absentia.theory.noise import Gaussian, Laplace, Noise
+from absentia.theory.pair import ORIGIN, KnownMask
 
 __all__ = ["Batch"]
 
@@ -73,8 +74,8 @@ class Batch:
         these on every observed set (THEORY section 5); then without T10K.
 
         Substitution only: two rows are never further apart than `largest`, whatever the masks, so that figure needs no
-        law; and under MCAR a row and its substitute may be given the same mask, so the mean of the profile over masks
-        at the distance between rows that show the same columns bounds the release too (T5).
+        law, and T1 applies to it; and under MCAR a row and its substitute may be given the same mask, so the mean of
+        the profile over masks at the distance between rows that show the same columns bounds the release too (T5).
         """
         if dependent_rows:
             return self._dependent(relation, dependent_rows)
@@ -82,26 +83,46 @@ class Batch:
         if relation != "substitute":
             return amplify(self.noise, law, relation=relation)
         plain = amplify(self.noise, law, sensitivity=self.distances.largest)
-        extra, known = self._without_reach(missing)
-        companion = plain.companion_known if known is None else known
-        return replace(plain, bounds=(*plain.bounds, *extra), companion_known=companion)
+        extra = [curve(self.noise) for curve in self._by_distance(missing)]
+        return replace(plain, bounds=(*plain.bounds, *extra), companion_known=self._if_known(missing))
 
-    def _without_reach(self, missing: Process) -> tuple[list[Bound], Guarantee | None]:
-        """Curves that the distances between rows give by themselves, and the figure if the mask is known."""
-        worst = replace(base_at(self.noise, self.distances.largest), assumptions=(ANY_MASKS,))
-        extra: list[Bound] = [worst] if Fraction(self.distances.largest) < 2 * Fraction(self.reach.full) else []
-        halves = self.distances.same_mask
+    def _by_distance(self, missing: Process) -> list[Curve]:
+        """Curves for substitution that distances between rows give, where those are below twice the reach.
+
+        The figure without a law, T1 around it, T3 of Laplace noise; and under MCAR the mean over masks (T5).
+        """
+        far, full = Fraction(self.distances.largest), Fraction(self.reach.full)
+        if far >= 2 * full and self.distances.same_mask == self.reach:
+            return []
+        found: list[Curve] = [self._at(far)]
         if isinstance(missing, Complete):  # not using the missingness: what holds for a table with holes too
-            return extra, Guarantee((worst,), "substitute", self.subject)
-        if not halves.terms:
-            return extra, None
-        law = missing.law(halves)
-        if law.data_dependent:
-            return extra, self._known_dependent(missing)
-        known = KnownMask(self.noise, law.atoms)
-        if halves != self.reach:
-            extra.append(known)
-        return extra, Guarantee((known,), "substitute", self.subject)
+            return found
+        law = missing.law(self.reach)
+        p, r = law.p_exact, Fraction(law.max)
+        near = min(max(far, r), 2 * r)
+        if p < 1:
+            found.append(lambda noise: BlackBoxAmplified(self._at(near)(noise), p))
+        if p < 1 and self.family == "laplace":
+            found.append(lambda noise: RadiusAndDiameter(r / Fraction(noise.size), near / Fraction(noise.size), p))
+        if not law.data_dependent and self.distances.same_mask.terms:
+            halves = missing.law(self.distances.same_mask)
+            found.append(lambda noise: KnownMask(noise, halves.atoms))
+        return found
+
+    def _at(self, distance: Fraction) -> Curve:
+        """The plain profile between any two rows that far apart."""
+        return lambda noise: replace(base_at(noise, distance), assumptions=(ANY_MASKS,))
+
+    def _if_known(self, missing: Process) -> Guarantee:
+        """Against an observer of the masks: rows that show the same columns, and never more than any two rows."""
+        worst = self._at(Fraction(self.distances.largest))(self.noise)
+        if isinstance(missing, Complete):
+            return Guarantee((worst,), "substitute", self.subject)
+        if missing.law(self.reach).data_dependent:
+            return self._known_dependent(missing)
+        halves = self.distances.same_mask
+        atoms = missing.law(halves).atoms if halves.terms else ORIGIN  # counts of equal masks are equal
+        return Guarantee((KnownMask(self.noise, atoms), worst), "substitute", self.subject)
 
     def _known_dependent(self, missing: Process) -> Guarantee:
         """The profile at the largest distance that the law allows; what a mask reveals by itself is left out."""
@@ -139,12 +160,9 @@ class Batch:
             return calibrate(self.family, worst, **promise).size
         found = [calibrate(self.family, self.structure(missing), **promise).size]
         if relation == "substitute":
-            if Fraction(worst.max) < Fraction(self.reach.full):
-                found.append(calibrate(self.family, worst, **promise).size)
-            law = missing.law(self.distances.same_mask) if self.distances.same_mask.terms else None
-            if law is not None and not law.data_dependent and self.distances.same_mask != self.reach and law.max > 0:
-                make = FAMILIES[self.family]
-                scale = smallest_scale(lambda s: KnownMask(make(s), law.atoms), epsilon, delta, law.max)
+            make, start = FAMILIES[self.family], self.distances.largest
+            for curve in self._by_distance(missing):
+                scale = smallest_scale(lambda s, curve=curve: curve(make(s)), epsilon, delta, start)  # type: ignore[misc]
                 found += [scale] if scale is not None else []
         return min(found)
 
@@ -186,4 +204,7 @@ class Batch:
         return Batch(str(data["family"]), Distances(reach, halves, float(largest)))
 
 
-ANY_MASKS = "none about missing entries: two rows are never further apart, whatever they show"
+ANY_MASKS = "only that rows draw their masks independently: two rows are never further apart, whatever they show"
+
+Curve = Callable[[Noise], Bound]
+"""A bound for every amount of noise"""

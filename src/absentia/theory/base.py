@@ -24,7 +24,7 @@ class ClassBase(BallBound):
     """The largest profile of any (epsilon, delta)-DP mechanism: what is known of a base stated by two numbers."""
 
     result = "base"
-    assumptions = (ACROSS_MASKS,)
+    assumptions: tuple[str, ...] = (ACROSS_MASKS,)
 
     def __init__(self, epsilon: object, delta: object = 0) -> None:
         self.at, self.floor = nonnegative(epsilon, "epsilon"), probability(delta, "delta")

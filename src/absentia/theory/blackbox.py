@@ -17,7 +17,7 @@ from absentia.errors import InputError
 from absentia.exact import ball, number, probability, round_up
 from absentia.theory.base import ClassBase, base_of, profile_ball, smallest_double
 from absentia.theory.bound import Bound, proved_above
-from absentia.theory.channel import base_epsilon, nonnegative
+from absentia.theory.channel import base_epsilon, nonnegative, radius_diameter
 from absentia.theory.noise import BlackBox
 from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ROWS_INDEPENDENT
 
@@ -27,6 +27,7 @@ __all__ = [
     "BlackBoxRemoved",
     "DependentRows",
     "EpsilonDelta",
+    "RadiusAndDiameter",
     "SteeredRows",
     "amplified",
     "dependent_rows",
@@ -142,7 +143,7 @@ class BlackBoxAmplified(Bound):
         self.assumptions = (ROWS_INDEPENDENT, HIDDEN_MASK, *self.base.assumptions, self.share())
 
     def share(self) -> str:
-        return f"a record shows something with probability at most {float(self.p):.12g}"
+        return shown_at_most(self.p)
 
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
         e = nonnegative(epsilon, "epsilon")
@@ -157,6 +158,23 @@ class BlackBoxAmplified(Bound):
             return 0.0
         e = self.base.epsilon(d / self.p, certified=certified)
         return math.inf if math.isinf(e) else amplified(number(e, "epsilon"), 0, self.p).epsilon
+
+
+class RadiusAndDiameter(ClassBase):
+    """T3 with one level: ratios at most e^r to the all-missing row, e^D between masked rows; the class of that epsilon.
+
+    For Laplace noise whose rows are closer to one another than by way of the all-missing row. Rounded up.
+    """
+
+    result = "T3"
+
+    def __init__(self, r: Fraction, D: Fraction, p_bar: Fraction) -> None:
+        super().__init__(radius_diameter(r, D, p_bar))
+        self.assumptions = (ROWS_INDEPENDENT, HIDDEN_MASK, shown_at_most(p_bar))
+
+
+def shown_at_most(p: Fraction) -> str:
+    return f"a record shows something with probability at most {float(p):.12g}"
 
 
 class SteeredRows(BlackBoxAmplified):
