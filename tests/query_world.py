@@ -187,14 +187,15 @@ def simulated(
             for r in _turned(answer, target) if q.kind == "pca" else answer:
                 truth = target[r.query, r.cell]
                 error = np.hypot(r.se_noise, 0.0 if q.kind in ABOUT_TABLE else r.se_sampling)
-                rows[q.name].append((r.low <= truth <= r.high, not error < np.inf, (r.estimate - truth) / error))
+                off = (r.estimate - truth) / error if r.known else 0.0
+                rows[q.name].append((r.low <= truth <= r.high, not error < np.inf, off))
     return {query: Found(*np.mean(np.array(found, dtype=float), axis=0).tolist()) for query, found in rows.items()}
 
 
 def _turned(answer: Sequence[Row], target: Mapping[tuple[str, str], float]) -> list[Row]:
     """Components are directions up to their sign: each is turned to the side of the true one."""
     side: dict[str, float] = defaultdict(float)
-    for r in answer:
+    for r in (r for r in answer if r.known):
         side[r.cell.split(",")[0]] += r.estimate * target[r.query, r.cell]
     return [
         r if side[r.cell.split(",")[0]] >= 0 else replace(r, estimate=-r.estimate, low=-r.high, high=-r.low)

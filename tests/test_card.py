@@ -149,7 +149,9 @@ def test_numbers_that_are_not_there_are_said_to_be_missing(cards: dict[str, Card
     rows = cards["silent"].document["release"]["rows"]
     assert all(r["se_noise"] is None for r in rows)
     page = cards["silent"].to_html()
+    assert all(r["estimate"] is None for r in rows)
     assert page.count(">not known<") == len(rows)
+    assert f"0 of {len(rows)} numbers answering 1 question" in cards["silent"].document["words"]["lead"]
     assert "public bounds: nothing finer can be said" in page
     assert "my score" in cards["own"].to_html()
 

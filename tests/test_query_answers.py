@@ -109,10 +109,46 @@ def test_drowned_answers_say_so() -> None:
         stats = q.statistics(SCHEMA)
         values = {s: rng.normal(size=s.shape(SCHEMA)) * 1e4 for s in stats}
         for r in q.answer(SCHEMA, values, dict.fromkeys(stats, 1e4), 100):
-            assert r.low <= r.estimate <= r.high
-            assert not any(map(math.isnan, (r.estimate, r.low, r.high, r.se_noise, r.se_sampling)))
+            assert r.low <= r.estimate <= r.high if r.known else math.isnan(r.estimate)
+            assert not any(map(math.isnan, (r.low, r.high, r.se_noise, r.se_sampling)))
+            assert r.low < r.high
             assert r.note
             json.dumps(r.to_dict(), allow_nan=False)
+
+
+def test_outer_bins_reach_to_the_bounds() -> None:
+    """Values beyond the edges are clipped into the outer bins: cells and quantiles say what is counted there."""
+    short = [20, 40, 60]  # age is within [0, 100]
+    q, h = quantiles("age", ["0.9"], bins=short), histogram("age", bins=short)
+    (s,) = q.statistics(SCHEMA)
+    assert (s,) == h.statistics(SCHEMA)
+    values, sd = {s: np.array([500.0, 500.0])}, {s: 1e-9}
+    assert [r.cell for r in h.answer(SCHEMA, values, sd)] == ["age=[0, 40)", "age=[40, 100]"]
+    (r,) = q.answer(SCHEMA, values, sd)
+    assert r.estimate == pytest.approx(40 + 60 * 0.8)
+    assert (r.low, r.high) == (40, 100)
+
+
+def test_a_count_below_zero_keeps_an_interval() -> None:
+    """Shown at 0 with its whole half-width upwards: whatever the noise drew, some true count is left."""
+    (s,) = count("age").statistics(SCHEMA)
+    for drawn in (-0.5, -1.0, -3.0):
+        (r,) = count("age").answer(SCHEMA, {s: np.array(100 * drawn)}, {s: 100.0})
+        assert (r.estimate, r.low) == (0, 0)
+        assert r.high == pytest.approx(196, abs=0.1)
+
+
+def test_hidden_answers_have_no_estimate() -> None:
+    """Not the midpoint of the bounds, in Python, JSON or anywhere; numbers are plain floats."""
+    (s, c, z2) = mean("age").statistics(SCHEMA)
+    (r,) = mean("age").answer(
+        SCHEMA, {s: np.array(3.0), c: np.array(1.0), z2: np.array(1.0)}, {s: 9.0, c: 9.0, z2: 9.0}
+    )
+    assert not r.known
+    assert r.to_dict()["estimate"] is None
+    assert (r.low, r.high) == (0, 100)
+    (r,) = count("age").answer(SCHEMA, {c: np.float64(7)}, {c: np.float64(1)})
+    assert type(r.estimate) is type(r.low) is type(r.se_noise) is float
 
 
 def test_intervals_of_each_noise() -> None:

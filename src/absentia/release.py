@@ -160,7 +160,7 @@ class Release:
                 lines.append(_line(query, rows[0]))
             else:
                 lines += [shortened(query, 80), *(_line("  " + r.cell, r) for r in rows)]
-        if not all(math.isfinite(r.se_noise) for r in self.rows):
+        if not all(r.known for r in self.rows):
             lines.append("-: the noise hides it; what is known is what the public bounds say")
         delta, book = self.plan.budget.delta, self.book
         if self.backend != "absentia":
@@ -172,8 +172,8 @@ class Release:
 
     def _repr_html_(self) -> str:
         cells = "".join(
-            f"<tr><td>{html.escape(r.query)}</td><td>{html.escape(r.cell)}</td><td>{r.estimate:.6g}</td>"
-            f"<td>{r.low:.6g} to {r.high:.6g}</td></tr>"
+            f"<tr><td>{html.escape(r.query)}</td><td>{html.escape(r.cell)}</td><td>{_shown(r.estimate)}</td>"
+            f"<td>{_shown(r.low)} to {_shown(r.high)}</td></tr>"
             for r in self.rows
         )
         head = "<tr><th>query</th><th>cell</th><th>estimate</th><th>interval</th></tr>"
@@ -181,9 +181,11 @@ class Release:
 
 
 def _line(label: str, r: Row) -> str:
-    estimate = r.estimate if math.isfinite(r.se_noise) else math.inf
-    numbers = (f"{x:>13.6g}" if math.isfinite(x) else f"{'-':>13}" for x in (estimate, r.low, r.high))
-    return labelled(label, 41, "".join(numbers))
+    return labelled(label, 41, "".join(f"{_shown(x):>13}" for x in (r.estimate, r.low, r.high)))
+
+
+def _shown(x: float) -> str:
+    return f"{x:.6g}" if math.isfinite(x) else "-"
 
 
 def release(

@@ -189,7 +189,9 @@ def _scale(rows: Sequence[Row], zero: bool) -> Scale:
 
 
 def _half(r: Row) -> float | None:
-    """The longer side of the interval."""
+    """The longer side of the interval; half of it where there is no estimate."""
+    if r["estimate"] is None and r["low"] is not None and r["high"] is not None:
+        return (r["high"] - r["low"]) / 2
     sides = [abs(r[k] - r["estimate"]) for k in ("low", "high") if r[k] is not None and r["estimate"] is not None]
     return max(sides) if sides else None
 
@@ -200,7 +202,7 @@ def measure(r: Row) -> Measure:
 
 def estimate(r: Row) -> str:
     """The estimate with as many digits as its error leaves; in words where there is none."""
-    if r["estimate"] is None or r["se_noise"] is None:
+    if r["estimate"] is None:
         return "not known"
     m = measure(r)
     return m.write(r["estimate"]) + m.word

@@ -72,7 +72,7 @@ def axis(scale: Scale) -> str:
 def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar: bool) -> str:
     """One answer: the whole interval as a thin line, the noise's part of it as a band, the estimate as a dot.
 
-    `noise`: the share of the interval that the noise alone would have. No dot where there is no standard error.
+    `noise`: the share of the interval that the noise alone would have. No dot where there is no estimate.
     """
     low, high, x = row["low"], row["high"], row["estimate"]
     zero = scale.at(0.0)
@@ -85,9 +85,9 @@ def interval(row: Mapping[str, Any], noise: float, scale: Scale, back: str, bar:
         marks += _line("f", scale, 0.0, x)
     if low is not None and high is not None:
         marks += _line("s" if row["se_noise"] is not None else "s o", scale, low, high)
-        if x is not None and row["se_noise"] is not None:
+        if x is not None:
             marks += _line("b", scale, x - noise * (x - low), x + noise * (high - x))
-    if x is not None and row["se_noise"] is not None:
+    if x is not None:
         marks += f'<circle class="d" cx="{scale.at(x)}" cy="{MIDDLE}" r="3.5"/>'
     return f'<svg width="100%" height="{ROW}" aria-hidden="true">{marks}</svg>'
 

@@ -82,10 +82,12 @@ def plural(one: str) -> str:
 
 
 def lead(document: Mapping[str, Any], plan: Plan) -> str:
-    answers, asked = len(document["release"]["rows"]), len(plan.queries)
+    rows, asked = document["release"]["rows"], len(plan.queries)
+    known = sum(row["estimate"] is not None for row in rows)
     of = f" about {plan.n:,} {plural(whose(plan))}" if plan.n else ""
-    text = f"{_many(answers, 'number')} answering {_many(asked, 'question')}{of}"
-    if not answers:
+    numbers = _many(len(rows), "number") if known == len(rows) else f"{known:,} of {_many(len(rows), 'number')}"
+    text = f"{numbers} answering {_many(asked, 'question')}{of}"
+    if not rows:
         text = f"{_many(asked, 'question')}{of}, answered by whoever runs them"
     text += f", each with noise that hides any one {whose(plan)}. The promise is epsilon {shown(plan.budget.epsilon)}"
     text += (
@@ -93,7 +95,7 @@ def lead(document: Mapping[str, Any], plan: Plan) -> str:
     )
     if document["saving"] and document["saving"] > 1.0005:
         text += f" Without using the missing entries it would take {document['saving']:.2f} times this noise."
-    return text
+    return text + " Numbers without an estimate are hidden by the noise." * (known < len(rows))
 
 
 def _many(n: int, what: str) -> str:

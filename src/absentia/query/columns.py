@@ -12,7 +12,7 @@ import numpy as np
 
 from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
-from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, row
+from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, hidden, row
 from absentia.query.statistic import Statistic
 
 __all__ = ["OneColumn", "count", "mean", "total", "variance"]
@@ -121,7 +121,7 @@ class Mean(OneColumn):
         rows = []
         for cell, z, n, zz in zip(self.groups(schema), *(flat(noisy[t]) for t in (s, c, q)), strict=True):
             if n <= TOO_FEW * sd[c] or n <= 1:
-                rows.append(Row(self.name, cell, column.midpoint, math.inf, math.inf, *limits, HIDDEN))
+                rows.append(hidden(self.name, cell, limits, HIDDEN))
                 continue
             m = min(max(z / n, -1.0), 1.0)
             blur = math.hypot(sd[q], 2 * m * sd[s], (2 * m * m - zz / n) * sd[c]) / n
@@ -156,7 +156,7 @@ class Variance(OneColumn):
         rows = []
         for cell, z, n, zz in zip(self.groups(schema), *(flat(noisy[t]) for t in (s, c, q)), strict=True):
             if n <= TOO_FEW * sd[c] or n <= 1:
-                rows.append(Row(self.name, cell, unit / 3, math.inf, math.inf, 0.0, unit, HIDDEN))
+                rows.append(hidden(self.name, cell, (0.0, unit), HIDDEN))
                 continue
             m = min(max(z / n, -1.0), 1.0)
             raw = zz / n - m * m

@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtri
 
 from absentia.query.statistic import Bins
 
-__all__ = ["OF_OBSERVED", "OF_TABLE", "Reading", "Row", "cell_names", "half_width", "row"]
+__all__ = ["OF_OBSERVED", "OF_TABLE", "Reading", "Row", "cell_names", "half_width", "hidden", "row"]
 
 OF_TABLE = "about this table: the interval holds the noise; sampling error is stated apart"
 OF_OBSERVED = (
@@ -27,7 +27,10 @@ OUTSIDE = "; its errors carried it beyond what is possible, and it is shown at t
 
 @dataclass(frozen=True)
 class Row:
-    """One number of an answer, in the schema's units, with its errors and where it needs care."""
+    """One number of an answer, in the schema's units, with its errors and where it needs care.
+
+    Where the noise hides it there is no estimate (NaN): `se_noise` is infinite, the interval is what is public.
+    """
 
     query: str
     cell: str
@@ -37,6 +40,17 @@ class Row:
     low: float
     high: float
     note: str
+
+    def __post_init__(self) -> None:
+        for name in ("estimate", "se_noise", "se_sampling", "low", "high"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if not self.known:
+            object.__setattr__(self, "estimate", math.nan)
+
+    @property
+    def known(self) -> bool:
+        """Whether the noise leaves something of the number to see."""
+        return math.isfinite(self.se_noise)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; None where no finite number can be given."""
@@ -98,15 +112,22 @@ def row(
 ) -> Row:
     """The row of an estimate; `table`: the interval is about the table itself, so it holds the noise only.
 
+    An estimate beyond the limits is shown at the limit, and the interval reaches its whole half-width inwards from
+    there: it holds what the interval around the estimate has within the limits, and is never empty.
     `shift`: how far errors push this estimate on average; the interval reaches as much further the other way.
     """
     t = half_width(se_noise, 0.0 if table else se_sampling, reading)
     clipped = min(max(estimate, limits[0]), limits[1])
     if clipped != estimate:
         note += OUTSIDE
-    ends = (estimate - t - max(shift, 0.0), estimate + t - min(shift, 0.0))
+    ends = (clipped - t - max(shift, 0.0), clipped + t - min(shift, 0.0))
     low, high = (min(max(edge, limits[0]), limits[1]) for edge in ends)
     return Row(query, cell, clipped, se_noise, se_sampling, low, high, note)
+
+
+def hidden(query: str, cell: str, limits: tuple[float, float], note: str) -> Row:
+    """The row of a number that the noise hides: no estimate, and what is public for an interval."""
+    return Row(query, cell, math.nan, math.inf, math.inf, *limits, note)
 
 
 def cell_names(schema: Any, cells: Sequence[str | Bins]) -> list[str]:
@@ -118,5 +139,6 @@ def cell_names(schema: Any, cells: Sequence[str | Bins]) -> list[str]:
 def _names(schema: Any, cell: str | Bins) -> list[str]:
     if not isinstance(cell, Bins):
         return [f"{cell}={value}" for value in schema.columns[cell].values]
-    pairs = list(itertools.pairwise(cell.edges))
+    column = schema.columns[cell.column]
+    pairs = list(itertools.pairwise(cell.reaching(column.low, column.high).edges))
     return [f"{cell.column}=[{a:g}, {b:g}{']' if i == len(pairs) - 1 else ')'}" for i, (a, b) in enumerate(pairs)]

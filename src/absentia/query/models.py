@@ -17,7 +17,7 @@ import numpy as np
 from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
 from absentia.query.columns import HIDDEN, one
-from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
+from absentia.query.estimate import OF_OBSERVED, Reading, Row, hidden, row
 from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, diagonal, outer, set_of
 from absentia.query.spread import Redrawn, unstable
 from absentia.query.statistic import Statistic
@@ -83,7 +83,7 @@ class Correlation(FromMoments):
             for j in range(i + 1, len(t.names)):
                 cell = f"{prefix}cor {a}, {t.names[j]}"
                 if not t.enough[i, j] or not R[i, i] or not R[j, j]:
-                    out.append(Row(self.name, cell, 0.0, math.inf, math.inf, -1.0, 1.0, HIDDEN))
+                    out.append(hidden(self.name, cell, (-1.0, 1.0), HIDDEN))
                     continue
                 plain = math.sqrt(t.valid[i, i] * t.valid[j, j])  # near 1 and -1 redrawing is cut off, errors are not
                 errors = max(float(noise[i, j]), t.noise[i, j] / plain), float(sampling[i, j])
@@ -106,7 +106,7 @@ class Components(FromMoments):
         kept = self.components or len(t.names)
         if unstable(t):
             cells = [f"{prefix}share {k + 1}" for k in range(kept)]
-            return [Row(self.name, cell, 1 / len(t.names), math.inf, math.inf, 0.0, 1.0, UNSTABLE) for cell in cells]
+            return [hidden(self.name, cell, (0.0, 1.0), UNSTABLE) for cell in cells]
         shares, loadings = _components(t)
         again = Redrawn(t)
         of_shares = again.errors(lambda x: _components(x)[0])
@@ -120,7 +120,7 @@ class Components(FromMoments):
             for i, a in enumerate(t.names):
                 cell, x = f"{prefix}component {k + 1}, {a}", float(loadings[i, k])
                 if clear[k] < CLEAR:
-                    out.append(Row(self.name, cell, x, math.inf, math.inf, -1.0, 1.0, UNCLEAR))
+                    out.append(hidden(self.name, cell, (-1.0, 1.0), UNCLEAR))
                     continue
                 noise, sampling, shift = (float(e[i, k]) for e in of_loadings)
                 out.append(row(self.name, cell, x, noise, sampling, reading, NORMAL, (-1.0, 1.0), shift=shift))
@@ -150,9 +150,8 @@ class Regression(FromMoments):
         k = len(self.on)
         cells = [*self.on, "intercept", "R squared"]
         if unstable(t):
-            unknown = (math.inf, math.inf, -math.inf, math.inf)
-            hidden = [Row(self.name, prefix + c, 0.0, *unknown, UNSTABLE) for c in cells]
-            return [*hidden[:-1], replace(hidden[-1], low=0.0, high=1.0)]
+            ends = [(-math.inf, math.inf)] * (k + 1) + [(0.0, 1.0)]
+            return [hidden(self.name, prefix + c, e, UNSTABLE) for c, e in zip(cells, ends, strict=True)]
         values, (noise, sampling, shift) = _fit(t, k), Redrawn(t).errors(lambda x: _fit(x, k))
         ridge = float(_ridge(t, k))
         note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
 from absentia.query.columns import COUNT_SHARE, HIDDEN, TOO_FEW, maximum_weight, number_column, over
-from absentia.query.estimate import OF_OBSERVED, Reading, Row, row
+from absentia.query.estimate import OF_OBSERVED, Reading, Row, hidden, row
 from absentia.query.statistic import Statistic
 
 __all__ = ["Moments", "Table", "moments"]
@@ -229,7 +229,7 @@ def _mean_row(name: str, prefix: str, t: Table, i: int, reading: Reading) -> Row
     limits = (t.middle[i] - t.half[i], t.middle[i] + t.half[i])
     cell = f"{prefix}mean {t.names[i]}"
     if not t.enough[i, i]:
-        return Row(name, cell, float(t.middle[i]), math.inf, math.inf, float(limits[0]), float(limits[1]), HIDDEN)
+        return hidden(name, cell, limits, HIDDEN)
     n, m = t.counts[i], t.means[i]
     noise = t.half[i] * math.hypot(t.sd_sums[i], m * t.sd_counts[i]) / n
     sampling = t.half[i] * math.sqrt(max(t.valid[i, i], 0.0) * t.heaviest / n)
@@ -248,7 +248,7 @@ def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[
             unit, cell = t.units[i, j], f"{prefix}var {a}" if i == j else f"{prefix}cov {a}, {t.names[j]}"
             limits = (0.0 if i == j else -float(unit), float(unit))
             if not t.enough[i, j]:
-                out.append(Row(name, cell, 0.0, math.inf, math.inf, limits[0], limits[1], HIDDEN))
+                out.append(hidden(name, cell, limits, HIDDEN))
                 continue
             errors = float(unit * t.noise[i, j]), float(unit * t.sampling[i, j])
             out.append(row(name, cell, float(unit * t.covariance[i, j]), *errors, reading, COVARIANCE_NOTE, limits))

@@ -15,7 +15,7 @@ from absentia.errors import InputError
 from absentia.exact import number
 from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
 from absentia.query.columns import HIDDEN, TOO_FEW, OneColumn, number_column, one
-from absentia.query.estimate import OF_OBSERVED, Reading, Row, half_width
+from absentia.query.estimate import OF_OBSERVED, Reading, Row, half_width, hidden
 from absentia.query.statistic import Bins, Statistic
 from absentia.query.tables import bins_of
 
@@ -46,11 +46,11 @@ class Quantiles(OneColumn):
         return {self.stat(cells=[self.bins(schema)]): Fraction(1)}
 
     def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
-        bins = self.bins(schema)
-        s = self.stat(cells=[bins])
+        bins, column = self.bins(schema), schema.columns[self.column]
+        s, counted = self.stat(cells=[bins]), bins.reaching(column.low, column.high)
         table = np.asarray(noisy[s], dtype=np.float64).reshape(-1, len(bins))
         return [
-            self._row(cell, counts, bins, sd[s], q, reading)
+            self._row(cell, counts, counted, sd[s], q, reading)
             for cell, counts in zip(self.groups(schema), table, strict=True)
             for q in self.at
         ]
@@ -63,7 +63,7 @@ class Quantiles(OneColumn):
         total = float(counts.sum())
         limits = (float(edges[0]), float(edges[-1]))
         if total <= TOO_FEW * sd * math.sqrt(k) or total <= 1:
-            return Row(self.name, cell, sum(limits) / 2, math.inf, math.inf, *limits, HIDDEN)
+            return hidden(self.name, cell, limits, HIDDEN)
         F = np.concatenate([[0.0], isotonic(np.cumsum(counts)[:-1] / total), [1.0]])
         x = float(np.interp(p, *_strict(F, edges)))
         b = min(int(np.searchsorted(edges, x, "right")), k)

@@ -30,6 +30,8 @@ class Columns(Protocol):
 class Bins:
     """Public bins of a number column: [e0, e1), ..., the last closed; values are clipped into [e0, e_last] first.
 
+    So the first bin counts everything below its end, and the last everything from its begin on.
+
     >>> len(Bins("age", (0, 18, 65, 120)))
     3
     """
@@ -46,6 +48,15 @@ class Bins:
 
     def __len__(self) -> int:
         return len(self.edges) - 1
+
+    def reaching(self, low: float, high: float) -> Bins:
+        """The bins as they count values between these bounds: the outer ones reach to them where they lie further out.
+
+        >>> Bins("age", (0, 40, 65)).reaching(18, 100).edges
+        (0.0, 40.0, 100.0)
+        """
+        first, *inner, last = self.edges
+        return Bins(self.column, (min(first, low), *inner, max(last, high)))
 
 
 @dataclass(frozen=True)
