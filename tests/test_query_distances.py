@@ -165,6 +165,30 @@ def test_products_together_are_closer_than_one_by_one(norm: Norm) -> None:
     assert half * (1 - 1e-12) <= found.largest < alone
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_moments_at_one_scale_are_d_plus_one_apart(d: int) -> None:
+    """Sums, squares, counts, products and pair counts, Gaussian: bounded together, and attained."""
+    columns = "abc"[:d]
+    pairs = list(itertools.combinations(columns, 2))
+    powers = [((i, e),) for i in columns for e in (0, 1, 2)] + [((i, e), (j, e)) for i, j in pairs for e in (0, 1)]
+    found, largest, same = check({Statistic(p): 1.0 for p in powers}, 2, [tuple(columns)])
+    assert found.largest == pytest.approx(d + 1, rel=1e-12)
+    assert largest == pytest.approx(d + 1, rel=1e-12)
+    assert same <= 2 * found.same_mask.full <= same * 1.25
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("square", [0.3, 0.6, 1.0, 1.9, 4.0])
+def test_a_sum_and_a_square_move_together(norm: Norm, square: float) -> None:
+    """One column, the square's scale from fine to coarse: the closed form is the largest over a fine grid."""
+    scales = {Statistic((("a", 1),)): 1.0, Statistic((("a", 2),)): square}
+    z = np.linspace(-1, 1, 1001)
+    one, two = np.abs(z[:, None] - z) ** norm, (np.abs(z[:, None] ** 2 - z**2) / square) ** norm
+    truth = float((one + two).max()) ** (1 / norm)
+    found = distances(scales, SCHEMA, norm)
+    assert truth * (1 - 1e-12) <= 2 * found.same_mask.full <= truth * (1 + 1e-5)
+
+
 def test_custom_queries_by_constants() -> None:
     """Reach sum of L_j in either norm; two rows are at most twice that apart."""
     q = custom("f", {"a": "0.5", "b": 2})

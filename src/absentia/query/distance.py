@@ -8,13 +8,13 @@ mask; the reach (distance to the all-missing row) belongs to the law.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb, prod
 
-from absentia.exact import number, round_up
+from absentia.exact import above, ball, number, precision, round_up
 from absentia.law.convolution import root_up
 from absentia.query.base import Columns
 from absentia.query.reach import Reach, Term
@@ -91,6 +91,7 @@ def distances(
 
 def _movement(found: Iterable[Statistic], scales: Mapping[Statistic, float], schema: Columns, norm: Norm) -> Movement:
     """One group: the rows lie in the same cell, or in different cells, and move every statistic of it at once."""
+    found = list(found)
     same = apart = one = Fraction(0)
     cells = 1
     for s in found:
@@ -99,7 +100,32 @@ def _movement(found: Iterable[Statistic], scales: Mapping[Statistic, float], sch
         one += r**norm
         apart += 2 * r**norm
         same += _in_one_cell(s, schema, r) ** norm
+    if schema.rows_per_unit == 1 and all(
+        s.weight is None and len(s.powers) == 1 and s.powers[0][1] <= 2 for s in found
+    ):
+        weights = {
+            e: sum((1 / Fraction(scales[s]) ** norm for s in found if s.powers[0][1] == e), Fraction(0)) for e in (1, 2)
+        }
+        same = _sum_and_square(weights[1], weights[2], norm)
     return Movement(max(same, apart) if cells > 1 else same, one)
+
+
+def _sum_and_square(w1: Fraction, w2: Fraction, norm: Norm) -> Fraction:
+    """max over z, z' in [-1, 1] of w1 |z - z'|^norm + w2 |z^2 - z'^2|^norm.
+
+    With u = |z - z'|, |z + z'| is at most 2 - u.
+
+    l1: u (w1 + w2 (2 - u)) is largest at u = 1 + w1/(2 w2). l2: u^2 (w1 + w2 (2 - u)^2) at u = 2, or where
+    w2 > 2 w1 perhaps at u = (3 - sqrt(1 - 2 w1/w2))/2, rounded up.
+    """
+    if norm == 1:
+        u = Fraction(2) if w1 >= 2 * w2 else 1 + w1 / (2 * w2)
+        return u * (w1 + w2 * (2 - u))
+    if w2 <= 2 * w1:
+        return 4 * w1
+    with precision(96):
+        v = (3 - (1 - 2 * ball(w1 / w2)).sqrt()) / 2
+        return max(4 * w1, Fraction(above(v * v * (ball(w1) + ball(w2) * (2 - v) ** 2))))
 
 
 def _in_one_cell(s: Statistic, schema: Columns, r: Fraction) -> Fraction:
@@ -123,33 +149,85 @@ def _clique(
     norm: Norm,
     moves: Moves,
 ) -> _Tighter | None:
-    """All pair products of d columns together, for plain (ungrouped, unweighted) moments with one row a person.
-
-    Two rows x, y that show a and b of the columns, m of them in common: sum over all i, j of |x_i x_j - y_i y_j| is at
-    most a^2 + b^2 - m^2, and the sum of squares at most a^2 + b^2 (Proofs 10). With D the part i = j, the pairs i < j
-    have half of what D leaves; squares released with share c of a product's add (c - 1/2) D where that is positive,
-    D at most a + b - m.
-    """
+    """All pair products of d columns together, for plain (ungrouped, unweighted) moments with one row a person."""
     squares = [Statistic(((i, 2),)) for i in columns]
     products = [Statistic(((i, 1), (j, 1))) for i, j in combinations(columns, 2)]
     if schema.rows_per_unit > 1 or len(columns) < 2 or any(s not in scales for s in (*products, *squares)):
         return None
-    weight = max(1 / Fraction(scales[s]) ** norm for s in products)
-    square = max(1 / Fraction(scales[s]) ** norm for s in squares)
+    if norm == 1:
+        return _clique_l1(columns, products, squares, scales, schema, moves)
+    return _clique_l2(columns, products, squares, scales, schema, moves)
+
+
+def _clique_l1(
+    columns: tuple[str, ...],
+    products: list[Statistic],
+    squares: list[Statistic],
+    scales: Mapping[Statistic, float],
+    schema: Columns,
+    moves: Moves,
+) -> _Tighter:
+    """Two rows x, y that show a and b of the columns, m of them in common: sum over all i, j of |x_i x_j - y_i y_j| is
+    at most a^2 + b^2 - m^2 (Proofs 10). With D the part i = j, the pairs i < j have half of what D leaves; squares
+    released with share c of a product's add (c - 1/2) D where that is positive, D at most a + b - m.
+    """
+    weight, square = (max(1 / Fraction(scales[s]) for s in found) for found in (products, squares))
     share = max(square - weight / 2, Fraction(0))
-    within = {*products, *squares}
-    single, pair, rest = _others(columns, scales, schema, norm, moves, within)
-    d, corner = len(columns), 1 if norm == 1 else 0
+    single, pair, rest = _others(columns, scales, schema, 1, moves, {*products, *squares})
     largest = Fraction(0)
-    for a in range(d + 1):
-        for b in range(a + 1):
-            for m in range(max(0, a + b - d), b + 1):
-                one, alone = a + b - 2 * m, comb(a, 2) + comb(b, 2) - 2 * comb(m, 2)
-                moved = weight * (a * a + b * b - corner * m * m) / 2 + share * (a + b - m)
-                counts = m * single.both + one * single.one + comb(m, 2) * pair.both + alone * pair.one
-                largest = max(largest, moved + counts)
-    halves = _halves(columns, weight, share, single, pair, norm, moves)
+    for a, b, m in _overlaps(len(columns)):
+        moved = weight * (a * a + b * b - m * m) / 2 + share * (a + b - m)
+        counts = m * single.both + (a + b - 2 * m) * single.one + comb(m, 2) * pair.both + _alone(a, b, m) * pair.one
+        largest = max(largest, moved + counts)
+    halves = _halves(columns, weight / 2 + share + single.both, weight + pair.both, 1, moves)
     return _Tighter(largest + rest, halves)
+
+
+def _clique_l2(
+    columns: tuple[str, ...],
+    products: list[Statistic],
+    squares: list[Statistic],
+    scales: Mapping[Statistic, float],
+    schema: Columns,
+    moves: Moves,
+) -> _Tighter:
+    """Sums, squares and products: on the columns that both rows show, w times sum (x_i - y_i)^2, c times
+    sum (x_i^2 - y_i^2)^2 and t times sum over i < j of (x_i x_j - y_i y_j)^2.
+
+    In one (x_i, y_i), with u = x_i - y_i and v = x_i + y_i, |u| + |v| <= 2, the last is a positive semidefinite form
+    in (u, v), and w u^2 + c u^2 v^2 <= 2 max(w, c) |u|, with equality at the corners if c <= w: the whole is at most a
+    convex function, which is largest at corners. There x and y are signs that differ in k of the m columns: at most
+    4 max(w, c) k + 4 t k (m - k). With w >= t/2 that is at most 4 w m + t m (m - 1): one term a column, one a pair.
+    """
+    sums = [s for i in columns if (s := Statistic(((i, 1),))) in scales]
+    w, c, t = (
+        max((1 / Fraction(scales[s]) ** 2 for s in found), default=Fraction(0)) for found in (sums, squares, products)
+    )
+    single, pair, rest = _others(columns, scales, schema, 2, moves, {*products, *squares, *sums})
+    top = max(w, c)
+    largest = Fraction(0)
+    for a, b, m in _overlaps(len(columns)):
+        best = max(4 * top * k + 4 * t * k * (m - k) for k in _best_signs(m, top / t))
+        seen_once = (a + b - 2 * m) * (w + c + single.one) + _alone(a, b, m) * (t + pair.one)
+        largest = max(largest, best + m * single.both + comb(m, 2) * pair.both + seen_once)
+    halves = _halves(columns, 4 * max(top, t / 2) + single.both, 2 * t + pair.both, 2, moves)
+    return _Tighter(largest + rest, halves)
+
+
+def _overlaps(d: int) -> Iterator[tuple[int, int, int]]:
+    """(a, b, m): two rows that show a >= b of d columns, m of them in common."""
+    return ((a, b, m) for a in range(d + 1) for b in range(a + 1) for m in range(max(0, a + b - d), b + 1))
+
+
+def _alone(a: int, b: int, m: int) -> int:
+    """Pairs of columns that exactly one of the rows shows."""
+    return comb(a, 2) + comb(b, 2) - 2 * comb(m, 2)
+
+
+def _best_signs(m: int, ratio: Fraction) -> set[int]:
+    """Where ratio k + k (m - k) can be largest over k = 0..m: the whole numbers beside (m + ratio)/2."""
+    peak = int((m + ratio) / 2)
+    return {min(m, peak), min(m, peak + 1)}
 
 
 def _others(
@@ -181,19 +259,10 @@ def _outside(named: frozenset[str], cells: tuple[str | Bins, ...], columns: Iter
     return bool(cells) or not named <= set(columns) or len(named) > 2
 
 
-def _halves(
-    columns: tuple[str, ...],
-    weight: Fraction,
-    share: Fraction,
-    single: Movement,
-    pair: Movement,
-    norm: Norm,
-    moves: Moves,
-) -> Reach:
-    """Same mask, a = b = m: products at most weight m^2/2 (l1) or weight m^2 (l2 squared), m^2 = m + 2 C(m, 2)."""
-    unit = weight / 2 if norm == 1 else weight
-    terms = [Term(frozenset({i}), round_up((unit + share + single.both) / 2**norm)) for i in columns]
-    terms += [Term(frozenset({i, j}), round_up((2 * unit + pair.both) / 2**norm)) for i, j in combinations(columns, 2)]
+def _halves(columns: tuple[str, ...], one: Fraction, two: Fraction, norm: Norm, moves: Moves) -> Reach:
+    """Half the distance between rows of one mask: a term for every column and every pair of the clique, others' own."""
+    terms = [Term(frozenset({i}), round_up(one / 2**norm)) for i in columns]
+    terms += [Term(frozenset({i, j}), round_up(two / 2**norm)) for i, j in combinations(columns, 2)]
     for (named, cells), move in moves.items():
         if _outside(named, cells, columns):
             terms.append(Term(named, round_up(move.both / 2**norm)))
