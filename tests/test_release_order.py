@@ -134,6 +134,19 @@ def test_refused_before_the_charge(
         plan.release(table(), book, purpose="nothing was lost")
 
 
+def test_a_scale_without_a_grid_is_refused_before_the_charge(
+    plan: ab.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without(scale: float) -> float:
+        raise InputError("scale", scale, "a scale with a grid")
+
+    monkeypatch.setattr(backends, "grid_for", without)
+    with book_of(tmp_path, plan) as book:
+        with pytest.raises(InputError, match="grid"):
+            plan.release(table(), book, purpose="Table 2")
+        assert len(book.book.rows()) == 1
+
+
 def test_no_entropy_is_refused_before_the_charge(
     plan: ab.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

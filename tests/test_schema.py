@@ -94,6 +94,8 @@ BAD: list[tuple[str, Any]] = [
     ("columns.a.bounds", {"columns": {"a": {"kind": "number"}}}),
     ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [1, 0]}}}),
     ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [1, 1]}}}),
+    ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [0, 1e151]}}}),  # its square is no double
+    ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [0, 1e-151]}}}),
     ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [1]}}}),
     ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [0, float("inf")]}}}),
     ("columns.a.bounds", {"columns": {"a": {"kind": "number", "bounds": [0, float("nan")]}}}),

@@ -19,16 +19,16 @@ from absentia.planning.schema import Column, Schema
 from absentia.query.statistic import Bins, Statistic
 from absentia.table import kernel, masks, scan
 from absentia.table.aggregate import aggregate, profile_counts, survey
-from absentia.table.cells import Cells, number_of, read
+from absentia.table.cells import Cells, read
 from absentia.table.kernel import Demand, Grid
 
-finite = st.floats(-1e300, 1e300)
+finite = st.floats(-1e150, 1e150)
 
 
 @settings(max_examples=300)
 @given(finite, finite, st.lists(st.floats() | st.sampled_from([0.0, -0.0, 5e-324]), min_size=1, max_size=20))
 def test_z_never_leaves_one(low: float, high: float, values: list[float]) -> None:
-    assume(low < high and 1e-300 < high - low <= 1e300)
+    assume(low < high and 1e-150 < high - low <= 1e150)
     schema = Schema.from_dict({"n": 4, "columns": {"x": {"kind": "number", "bounds": [low, high]}}})
     batch = kernel._Batch(Demand(schema, ()), {"x": read(pa.array(values), schema.columns["x"])}, len(values))
     steps, pairs = batch.steps("x"), batch.matrix(["x"])[0]

@@ -69,6 +69,8 @@ class Own:
         return grid_for(self.plan.scales[statistic])
 
     def charge(self, book: Ledger, purpose: str) -> Receipt:
+        for s in self.plan.scales:
+            self.grid(s)  # a scale without a grid is refused before it is paid for
         return book.charge(self.plan, purpose)
 
     def draw(self, sums: Aggregates) -> Noisy:

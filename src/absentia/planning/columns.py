@@ -144,14 +144,14 @@ def _column(name: str, document: Any, codes: tuple[Code, ...]) -> Column:
 
 
 def _bounds(value: object, path: str) -> tuple[float, float]:
-    allowed = "[low, high], two finite numbers, low < high, at most 1e300 apart"
+    allowed = "[low, high], two finite numbers, low < high, at most 1e150 apart"
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise InputError(path, value, allowed)
     for v in value:
-        if isinstance(v, bool) or not isinstance(v, (int, float)) or not abs(v) <= 1e300:
+        if isinstance(v, bool) or not isinstance(v, (int, float)) or not abs(v) <= 1e150:
             raise InputError(path, value, allowed)
     low, high = float(value[0]) + 0.0, float(value[1]) + 0.0
-    if not (low < high and 1e-300 < high - low <= 1e300):
+    if not (low < high and 1e-150 < high - low <= 1e150):
         raise InputError(path, value, allowed)
     return low, high
 
