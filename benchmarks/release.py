@@ -46,7 +46,7 @@ def whole(path: Path, rows: int, folder: Path) -> dict[str, float]:
     plan = timed(spent, "plan", lambda: planned(rows))
     book = timed(spent, "open the book", lambda: ab.Ledger.create(folder / "study.ledger", plan))
     with book:
-        release = timed(spent, "release", lambda: plan.release(path, book, "benchmark"))
+        release = timed(spent, "release", lambda: plan.release(path, book, purpose="benchmark"))
     timed(spent, "files and card", lambda: release.save(folder / "out"))
     return spent
 

@@ -85,7 +85,7 @@ def kinds() -> dict[str, Any]:
             open_ended, [ab.mean("x")], independent(open_ended), budget=ab.Budget("1", "1e-6"), relation="add_remove"
         ),
         "wrong": ab.plan(s, [ab.mean("x")], ab.missing.gamma(missing, 2), budget=one),
-        "silent": ab.plan(s, [ab.mean("x", by=["c"])], missing, budget=ab.Budget("0.001", "1e-9")),
+        "silent": ab.plan(s, [ab.mean("x", by=["c"])], missing, budget=ab.Budget("0.00001", "1e-9")),
         "dependent": ab.plan(s, [ab.mean("x")], missing, budget=one, dependent_rows=2),
     }
 

@@ -28,6 +28,8 @@ from cli_helpers import (
     table,
 )  # fmt: skip
 
+SURVEY = Path(__file__).parents[1] / "examples" / "survey"
+
 # -- the whole way ---------------------------------------------------------------------------------------------------
 
 
@@ -102,10 +104,14 @@ def test_the_emitted_script_does_the_same(tmp_path: Path) -> None:
     assert json.loads((folder / "out's" / "release.json").read_text())["purpose"] == 'say "hi" {0}'
 
 
-def test_the_emitted_plan_prints_the_plan(tmp_path: Path) -> None:
-    folder = study(tmp_path / "s")
-    text = absentia("plan", folder / "plan.toml").stdout
-    script = absentia("plan", folder / "plan.toml", "--emit-python").stdout
+@pytest.mark.parametrize("name", ["the study", "plan.toml", "plan_independent.toml"])
+def test_the_emitted_plan_prints_the_plan(name: str, tmp_path: Path) -> None:
+    """Everything is spelled out: the script needs no file beside it."""
+    file = study(tmp_path / "s") / "plan.toml" if name == "the study" else SURVEY / name
+    text = absentia("plan", file).stdout
+    script = absentia("plan", file, "--emit-python").stdout
+    assert "Plan.load" not in script
+    assert "ab.Budget(" in script or "accuracy=[" in script
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert run.stdout == text
 

@@ -5,6 +5,7 @@ The text of a refusal depends on public things only (plan, schema, law), never o
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from absentia.plain import visible
@@ -63,5 +64,17 @@ class AuditContradiction(AbsentiaError):
 
 
 def _short(value: object) -> str:
-    text = str(value) if isinstance(value, Fraction) else repr(value)
+    """The value as it was written, not as Python spells it."""
+    if value is None or isinstance(value, bool):
+        text = "nothing" if value is None else str(value).lower()
+    else:
+        text = _decimal(value) if isinstance(value, Fraction) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _decimal(q: Fraction) -> str:
+    """The decimal that a fraction is, when it is short; else the quotient."""
+    with localcontext() as context:
+        context.prec = 25
+        found = Decimal(q.numerator) / Decimal(q.denominator)
+    return format(found.normalize(), "g") if Fraction(found) == q else str(q)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import echoed, number, probability
+from absentia.exact import echoed, number, probability, shown
 from absentia.theory.bound import Bound
 
 if TYPE_CHECKING:
@@ -197,7 +197,13 @@ class Guarantee:
         }
 
     def __str__(self) -> str:
-        return f"Guarantee({self.subject}; {self.result}; {self.relation})"
+        """The three figures at delta 0, or where there is none at delta 1e-6."""
+        delta = Fraction(0) if math.isfinite(self.epsilon(0, certified=False)) else REFERENCE
+        lines = [f"{self.subject}: epsilon at delta {float(delta):g} ({self.relation}), proved and rounded up"]
+        for name, g in self.with_companions:
+            figure = g.answer(delta=delta)
+            lines.append(f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from absentia.readings import as_html

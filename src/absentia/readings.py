@@ -60,7 +60,7 @@ def renyi(guarantee: Guarantee, order: Fraction) -> float:
     found = [d for bound in guarantee.bounds if (d := renyi_divergence(bound, order)) is not None]
     if not found:
         raise InputError(
-            "guarantee", str(guarantee), "an additive guarantee (T2, T5 or T9): its pair has a Renyi divergence"
+            "guarantee", guarantee.subject, "an additive guarantee (T2, T5 or T9): its pair has a Renyi divergence"
         )
     return min(found)
 

@@ -170,6 +170,9 @@ class Release:
         spent, limit = shown(book["spent"]["with_missingness"]), book["budget"]["epsilon"]
         return "\n".join([*lines, f"ledger: {spent} of {limit} spent; receipt {self.receipt.head[:16]}"])
 
+    def __repr__(self) -> str:
+        return f"Release({self.purpose!r}: {len(self.rows)} numbers of {self.plan!r}, receipt {self.receipt.head[:16]})"
+
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><td>{html.escape(r.query)}</td><td>{html.escape(r.cell)}</td><td>{_shown(r.estimate)}</td>"

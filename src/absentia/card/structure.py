@@ -33,6 +33,9 @@ def parsed(text: str | bytes, where: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_finite)
     except (ValueError, RecursionError) as e:
         raise InputError("card", where, f"valid JSON ({str(e)[:120]})", "E-CARD") from None
+    if isinstance(found, dict) and "release" not in found and "plan_identity" in found:
+        remedy = "This is a release.json; verify the card.json beside it."
+        raise InputError("card", where, "a card.json", "E-CARD", remedy)
     check_structure(found)
     return dict(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import wraps
 from typing import Any
 
@@ -43,7 +44,7 @@ class LawFlags:
         if noise != "blackbox" and not given:
             raise InputError("--reach", None, "--reach (row to all-missing row), --sensitivity (row to row), or --law")
         law = self.law()
-        p = None if law is not None else exact(_needed(self.p_star, "--p-star"), "--p-star")
+        p = None if law is not None else self.share()
         distance = exact(self.sensitivity, "--sensitivity") if self.sensitivity is not None else None
         return {"law": law, "p_star": p, "sensitivity": distance, "relation": self.relation}
 
@@ -63,9 +64,12 @@ class LawFlags:
             if full is not None or depends:
                 raise InputError("--full-reach" if full is not None else "--data-dependent", full, "only beside a law")
             return None
-        p = probability(exact(_needed(self.p_star, "--p-star"), "--p-star"), "--p-star")
+        p = self.share()
         widest = exact(full, "--full-reach") if full is not None else None
         return ReachLaw([0, exact(self.reach, "--reach")], [1 - p, p], widest, depends)
+
+    def share(self) -> Fraction:
+        return probability(exact(_needed(self.p_star, "--p-star"), "--p-star"), "--p-star")
 
 
 def law_options(command: Callable[..., None]) -> Callable[..., None]:

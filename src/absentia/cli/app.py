@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> None:
     except click.ClickException as problem:
         told = io.StringIO()
         problem.show(told)
-        echo(told.getvalue().rstrip("\n"), err=True)
+        echo(told.getvalue().rstrip("\n").replace("\t", "  "), err=True)
         sys.exit(problem.exit_code)
     except click.Abort:
         echo("absentia: interrupted; no file is half-written, what was charged stays charged", err=True)

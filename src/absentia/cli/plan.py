@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
+from absentia.plain import WIDTH
 from absentia.planning.plan import Plan
+from absentia.planning.planfile import document_of, schema_of
 from absentia.planning.whatif import Outcome
 
 __all__ = ["plan"]
@@ -32,7 +36,7 @@ def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool,
         found = Plan.load(file)
         outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
         if emit_python:
-            echo(script(file, asked, derivation))
+            echo(script(document_of(file), asked, derivation))
         elif as_json:
             echo_json(as_dict(found, outcomes))
         else:
@@ -75,12 +79,65 @@ def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-def script(file: str, asked: tuple[str, ...], derivation: bool) -> str:
-    """The Python that prints the same."""
-    shows = "plan.explain()" if derivation else "plan"
-    lines = ["import absentia as ab", "", f"plan = ab.Plan.load({file!r})", f"print({shows})"]
+# -- the equivalent script -------------------------------------------------------------------------------------------
+
+
+def script(document: Mapping[str, Any], asked: tuple[str, ...], derivation: bool) -> str:
+    """The Python that says and prints the same."""
+    queries = ",\n".join(textwrap.indent(call(q, "ab.", "kind"), "    ") for q in document["query"])
+    missing = document["missingness"]
+    if "process" in missing:
+        process = f"ab.missing.from_dict({literal(missing)}, schema)"
+    else:
+        process = call(missing, "ab.missing.", "kind", "schema")
+    lines = [
+        "import absentia as ab\n",
+        f"schema = ab.Schema.from_dict({literal(schema_of(document['schema']).to_dict())})",
+        f"queries = [\n{queries},\n]",
+        f"missing = {process}",
+        f"plan = {spelled('ab.plan', ['schema', 'queries', 'missing', *options(document)])}",
+        f"print({'plan.explain()' if derivation else 'plan'})",
+    ]
     for text in asked:
         name, _, value = text.partition("=")
         given = f"{name}={'True' if not value else json.dumps(value)}"
         lines += [f"for outcome in plan.what_if({given})[1:]:", "    print(outcome)"]
     return "\n".join(lines)
+
+
+def options(document: Mapping[str, Any]) -> list[str]:
+    """The keyword arguments of `ab.plan` that the file gives."""
+    found = {k: v for k, v in document.items() if k not in ("version", "schema", "query", "missingness", "budget", "n")}
+    if "n" in document:
+        found["dataset_n"] = document["n"]
+    if "confidence" in document:
+        found["confidence"] = float(document["confidence"])
+    if isinstance(found.get("accuracy"), Mapping):
+        found["accuracy"] = [found["accuracy"]]
+    budget = [f"budget={call(document['budget'], 'ab.Budget')}"] if "budget" in document else []
+    return [*budget, *(f"{k}={literal(v)}" for k, v in found.items())]
+
+
+def call(table: Mapping[str, Any], name: str, key: str = "", *first: str) -> str:
+    """The constructor that a table names by `key`, with the table's other fields."""
+    return spelled(
+        name + str(table.get(key, "")), [*first, *(f"{k}={literal(v)}" for k, v in table.items() if k != key)]
+    )
+
+
+def spelled(name: str, arguments: list[str]) -> str:
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    return f"{name}(\n" + "".join(textwrap.indent(a, "    ") + ",\n" for a in arguments) + ")"
+
+
+def literal(value: Any) -> str:
+    """The value in Python, one entry a line where it is long."""
+    line = repr(value)
+    if len(line) <= WIDTH - 16 or not isinstance(value, (dict, list)):
+        return line
+    pairs = isinstance(value, dict)
+    entries = [f"{k!r}: {literal(v)}" for k, v in value.items()] if pairs else [literal(v) for v in value]
+    inside = "".join(textwrap.indent(entry, "    ") + ",\n" for entry in entries)
+    return f"{{\n{inside}}}" if pairs else f"[\n{inside}]"

@@ -83,12 +83,17 @@ def _line(name: str, line: HalfWidth) -> str:
     if line.best == math.inf:
         width = "nothing is expected to be observed"
     elif line.exact:
-        width = f"{line.best:.3g}"
+        width = _plain(line.best)
     elif line.worst == math.inf:
-        width = f"{line.best:.3g} or more"
+        width = f"{_plain(line.best)} or more"
     else:
-        width = f"{line.best:.3g} to {line.worst:.3g}"
-    return labelled("  " + name, 47, f"{width:<18} {shortened(line.unit, 14)}")
+        width = f"{_plain(line.best)} to {_plain(line.worst)}"
+    return labelled("  " + name, 47, f"{width:<18} {shortened(line.unit, 32 - max(len(width), 18))}")
+
+
+def _plain(x: float) -> str:
+    """Three digits, thousands apart; powers of ten for what is huge or tiny."""
+    return f"{float(f'{x:.3g}'):,.0f}" if 1000 <= x < 10**6 else f"{x:.3g}"
 
 
 def accuracy_of(plan: Plan, confidence: object = None) -> Accuracy:

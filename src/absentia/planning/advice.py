@@ -46,7 +46,7 @@ def _no_gain(plan: Plan) -> list[str]:
         return []
     always = sorted(c for c in plan.reach.columns if chance_of(plan.missing, frozenset({c}))[1] == 1)
     why = f"{', '.join(always[:4])} may always be observed" if always else "rows may always show almost everything"
-    return [f"No gain here: the missingness saves {plan.saving - 1:.1%} of noise, because {why}."]
+    return [f"No gain here: the missingness saves {max(plan.saving - 1, 0.0):.1%} of noise, because {why}."]
 
 
 def _joining(plan: Plan) -> list[str]:

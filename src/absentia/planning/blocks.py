@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,28 +36,35 @@ class Block:
 
 def blocks_of(plan: Plan) -> tuple[Block, ...]:
     """The connected components of the columns, linked by a shared statistic or a shared switch of the process."""
-    found = groups_of(plan.missing, plan.reach)
+    found, hidden_by = groups_of(plan.missing, plan.reach), switches_of(plan.missing)
     order = {name: i for i, name in enumerate(plan.schema.columns)}
-    if found is None:
+    if found is None or hidden_by is None:
         columns = tuple(sorted(plan.reach.columns, key=order.__getitem__))
         return (Block(columns, f"the process ({plan.missing.name}) hides columns together"),)
-    return tuple(Block(tuple(sorted(columns, key=order.__getitem__)), _joined(plan, columns)) for columns in found)
+    always = frozenset(c for c in plan.reach.columns if not hidden_by(c))
+    named = [(always, "never missing"), *((columns - always, _joined(plan, columns - always)) for columns in found)]
+    return tuple(Block(tuple(sorted(columns, key=order.__getitem__)), why) for columns, why in named if columns)
 
 
 def groups_of(missing: Process, reach: Reach) -> list[frozenset[str]] | None:
     """The columns of each independent block of this reach; None when the process hides columns together."""
+    switches = switches_of(missing)
+    if switches is None:
+        return None
+    return [frozenset().union(*(t.columns for t in terms)) for terms in term_groups(reach, switches)]
+
+
+def switches_of(missing: Process) -> Callable[[str], list[Any]] | None:
+    """The independent draws that decide whether a column is missing; None when the process hides columns together."""
     inner = missing.base if isinstance(missing, Worse) else missing
     if isinstance(inner, Mixture):
         parts = [p for p in inner.parts if isinstance(p, (Independent, ColumnModel, Complete))]
         if inner.at_least_nothing or not parts:
             return None
-        switches: Any = lambda c: [(i, s) for i, p in enumerate(parts) for s in p.switches(c)]  # noqa: E731
-    elif isinstance(inner, (Independent, ColumnModel, Complete)):
-        switches = inner.switches
-    else:
-        return None
-    groups = term_groups(reach, switches)
-    return [frozenset().union(*(t.columns for t in terms)) for terms in groups]
+        return lambda c: [(i, s) for i, p in enumerate(parts) for s in p.switches(c)]
+    if isinstance(inner, (Independent, ColumnModel, Complete)):
+        return lambda c: list(inner.switches(c))
+    return None
 
 
 def _joined(plan: Plan, columns: frozenset[str]) -> str:
@@ -67,7 +75,7 @@ def _joined(plan: Plan, columns: frozenset[str]) -> str:
     if joined and names:
         more = f" and {len(names) - 2} more" if len(names) > 2 else ""
         return "used together by " + ", ".join(names[:2]) + more
-    return "never missing, or missing together"
+    return "missing together"
 
 
 def kind_of(structure: Any) -> str:

@@ -19,7 +19,7 @@ from absentia.planning.schema import Schema
 from absentia.query import columns, custom, models, moments, quantiles, tables
 from absentia.query.base import Query
 
-__all__ = ["QUERIES", "load", "plan_of", "query_of", "restored"]
+__all__ = ["QUERIES", "document_of", "load", "plan_of", "query_of", "restored"]
 
 QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
     {
@@ -76,12 +76,17 @@ FIELDS = {
 
 def load(path: str | Path) -> Plan:
     """The plan that a TOML file describes; a schema named by path is read beside it."""
+    return plan_of(document_of(path))
+
+
+def document_of(path: str | Path) -> dict[str, Any]:
+    """What the file says, its schema with it."""
     file = Path(path)
     document = read_toml(file)
     if isinstance(document.get("schema"), str):
         beside = file.parent / document["schema"]
         document = {**document, "schema": schema_of(read_toml(beside, "schema"))}
-    return plan_of(document)
+    return document
 
 
 def read_toml(file: Path, field: str = "plan") -> dict[str, Any]:

@@ -170,6 +170,10 @@ class Plan:
     def __str__(self) -> str:
         return self.summary()
 
+    def __repr__(self) -> str:
+        asked = f"{len(self.queries)} {'query' if len(self.queries) == 1 else 'queries'}"
+        return f"Plan({self.identity[:16]}: {asked}, {self.noise_family}, {self.budget})"
+
     def _repr_html_(self) -> str:
         from absentia.planning.explain import as_html
 
@@ -237,12 +241,12 @@ class Plan:
         self,
         source: Any,
         book: Ledger,
-        purpose: str = "",
         *,
+        purpose: str,
         noise_backend: str = "absentia",
         progress: Callable[[str], None] | None = None,
     ) -> Release:
-        """The noisy answers on a table, charged to the book first; the purpose, in words, is required."""
+        """The noisy answers on a table, charged to the book first, where the purpose stands in words."""
         from absentia.release import release
 
         return release(self, source, book, purpose, noise_backend=noise_backend, progress=progress)
