@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import probability
+from absentia.exact import probability, shown
 from absentia.guarantee import Guarantee
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.base import ClassBase, base_of
-from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, DependentRows, SteeredRows
+from absentia.theory.blackbox import (
+    BlackBoxAdded,
+    BlackBoxAmplified,
+    BlackBoxRemoved,
+    DependentRows,
+    SteeredRows,
+    by_distance,
+)
 from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
 from absentia.theory.mixed import MixedKnown, together_at
-from absentia.theory.noise import BlackBox, Noise
+from absentia.theory.noise import BlackBox, Noise, Norm
 from absentia.theory.pair import (
+    HIDDEN_MASK,
+    MASKS_APART,
     ROWS_INDEPENDENT,
     AtDistance,
     KnownMask,
@@ -28,7 +38,7 @@ from absentia.theory.pair import (
 )
 from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
 
-__all__ = ["RELATIONS", "amplify", "base_at", "share"]
+__all__ = ["RELATIONS", "amplify", "base_at", "full_reach", "share"]
 
 Structure = ReachLaw | Blocks | Forms
 RELATIONS = ("substitute", "add_remove", "attribute")
@@ -38,6 +48,9 @@ KNOWN_DEPENDENT = (
     "the figure is about the release alone: where masks depend on values, a known mask may itself reveal values,"
     " which no mechanism can mend"
 )
+ROUNDING = Fraction(1, 10**9)
+"""By how much a stated distance may lie below the full reach, which is rounded up"""
+
 ATTRIBUTE = "neighbours differ in the named features only, and missingness is MAR or MCAR"
 
 
@@ -56,9 +69,9 @@ def amplify(
 
     Laplace or Gaussian noise with a ReachLaw: T2 (T3 at delta = 0). With Blocks: T9 too. With Forms: T10, T10K too.
     A black box, or noise of which only the distance between two rows is known (`sensitivity`), with `p_star`: T1.
-    `sensitivity` beside a law: the exact distance between two rows with nothing missing, where it is below twice the
-    full reach. `dependent_rows` = g, `eta`: T8, which needs no p_star and leaves one
-    aside. `dense_share` = P(more than k observed), the black box being stated
+    `sensitivity`: the largest distance between any two masked rows, the all-missing one included; beside a law, where
+    it is below twice the full reach, T1 and T3 use it too. `dependent_rows` = g, `eta`: T8, which needs no p_star and
+    leaves one aside. `dense_share` = P(more than k observed), the black box being stated
     for rows with at most k: T6. The smallest valid figure is given.
 
     >>> amplify(BlackBox("1"), p_star="1/2").epsilon(delta=0)
@@ -79,12 +92,11 @@ def amplify(
         return _additive(mechanism, law, sensitivity, _not_attribute(relation))
     base = _base(mechanism, law, sensitivity, relation)
     if dense_share is not None:
-        return _relaxed(base, share(law, p_star), relation, dependent_rows, dense_share)
+        return _relaxed(base, law, p_star, relation, dependent_rows, dense_share)
     if dependent_rows:
-        bounds: tuple[Bound, ...] = (_steered(base, dependent_rows, eta),)
-    else:
-        bounds = (_masked(base, share(law, p_star), relation),)
-    return _around(bounds, base, law, relation)
+        steered, known = (_steered(base, mechanism, law, sensitivity, relation, dependent_rows, h) for h in (eta, 1))
+        return _around(steered, base, known, relation, True)
+    return _around(_masked(base, share(law, p_star), relation), base, base, relation, law is None or law.data_dependent)
 
 
 def _refuse_wrong_words(law: object, relation: str, dependent_rows: int, eta: object) -> None:
@@ -103,24 +115,42 @@ def _refuse_wrong_words(law: object, relation: str, dependent_rows: int, eta: ob
 
 def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relation) -> Guarantee:
     total = law if isinstance(law, ReachLaw) else law.total(noise.norm)
-    stretch = 1 if relation == "add_remove" else 2
-    bounds = [*_sharper(noise, law, relation), dominating_pair(noise, total.atoms, relation)]
-    distance = stretch * Fraction(total.full_reach)
-    if sensitivity is not None:
-        distance = min(distance, nonnegative(sensitivity, "sensitivity"))
-    known: Bound = KnownMask(noise, total.atoms, stretch)
+    stretch, far = (1 if relation == "add_remove" else 2), _farthest(noise, law, sensitivity, relation)
+    apart: tuple[Bound, ...] = ()
+    if far < stretch * full_reach(law, noise.norm):
+        apart = by_distance(noise, far, Fraction(total.max), share(law, None))
+    known: tuple[Bound, ...] = (KnownMask(noise, total.atoms, stretch), *apart[:1])
     if total.data_dependent:
-        known = AtDistance(noise, ((stretch * Fraction(total.max), Fraction(1)),), 1, "base at the largest reach")
+        most = min(far, stretch * Fraction(total.max))
+        known = (replace(base_at(noise, most), result="base at the largest reach"),)
     caveats = (KNOWN_DEPENDENT,) if total.data_dependent else ()
     subject = f"{type(noise).__name__}({noise.size:g})"
     return Guarantee(
-        tuple(bounds),
+        (*_sharper(noise, law, relation), dominating_pair(noise, total.atoms, relation), *apart),
         relation,
         subject,
-        Guarantee((base_at(noise, distance),), relation, subject, caveats=(NO_MISSINGNESS,)),
-        Guarantee((known,), relation, subject, caveats=caveats),
+        Guarantee((base_at(noise, far),), relation, subject, caveats=(NO_MISSINGNESS,)),
+        Guarantee(known, relation, subject, caveats=caveats),
         pieces=((noise, total.atoms),),
     )
+
+
+def full_reach(law: Structure, norm: Norm) -> Fraction:
+    """The reach of a row with nothing missing."""
+    return Fraction(law.full_reach if isinstance(law, ReachLaw) else law.full_reach(norm))
+
+
+def _farthest(noise: Noise, law: Structure, sensitivity: object, relation: str) -> Fraction:
+    """How far one record may move the query: twice the full reach or the stated distance; the full reach, if alone."""
+    full = full_reach(law, noise.norm)
+    stated = 2 * full if sensitivity is None else nonnegative(sensitivity, "sensitivity")
+    if stated < full * (1 - ROUNDING):
+        raise InputError(
+            "sensitivity", sensitivity,
+            f"at least the full reach, {shown(full)}: the largest distance between any two masked rows,"
+            " the all-missing one included",
+        )  # fmt: skip
+    return full if relation == "add_remove" else min(2 * full, max(stated, full))
 
 
 def _sharper(noise: Noise, law: Structure, relation: Relation) -> Sequence[Bound]:
@@ -185,15 +215,24 @@ def _base(mechanism: object, law: Structure | None, sensitivity: object, relatio
             raise InputError(
                 "sensitivity", sensitivity, "nothing beside a black box, whose guarantee already counts it"
             )
-        return base_of(mechanism)
+        return _unamplified(base_of(mechanism))
     if not isinstance(mechanism, Noise):
         raise InputError("mechanism", mechanism, "Laplace, Gaussian, BlackBox, or one noise for each block of Blocks")
+    if law is not None:
+        return base_at(mechanism, _farthest(mechanism, law, sensitivity, relation))
     if sensitivity is not None:
         return base_at(mechanism, sensitivity)
-    if law is not None:
-        full = law.full_reach if isinstance(law, ReachLaw) else law.full_reach(mechanism.norm)
-        return base_at(mechanism, (1 if relation == "add_remove" else 2) * Fraction(full))
     raise InputError("law", None, "a reach law, or p_star and sensitivity (how far apart two rows may be)")
+
+
+def _unamplified(base: Bound) -> Bound:
+    """The base, refused where it counts on missing entries already."""
+    if {HIDDEN_MASK, MASKS_APART} & {*base.assumptions}:
+        raise InputError(
+            "mechanism", base.result, "a guarantee between masked rows of any masks: this one counts on missing entries"
+            " already, and they amplify once",
+        )  # fmt: skip
+    return base
 
 
 def share(law: Structure | None, p_star: object) -> Fraction:
@@ -201,7 +240,7 @@ def share(law: Structure | None, p_star: object) -> Fraction:
     if (law is None) == (p_star is None):
         raise InputError("p_star", p_star, "either a law or p_star (P(a row shows something)), not both")
     if law is not None:
-        return (law if isinstance(law, ReachLaw) else law.total(2)).p_exact
+        return law.shown if isinstance(law, Blocks) else (law if isinstance(law, ReachLaw) else law.total(2)).p_exact
     return probability(p_star, "p_star")
 
 
@@ -213,33 +252,49 @@ def _masked(base: Bound, p: Fraction, relation: str) -> Bound:
     return BlackBoxAmplified(base, p, "T3" if laplace else None)
 
 
-def _around(bounds: tuple[Bound, ...], base: Bound, law: Structure | None, relation: str) -> Guarantee:
-    """The figures beside their base, which is both companions."""
+def _around(bound: Bound, base: Bound, known: Bound, relation: str, dependent: bool) -> Guarantee:
+    """The figure beside its base and what holds if the mask is known."""
     subject = "noise of known distance" if isinstance(base, AtDistance) else "black box"
-    plain = Guarantee((base,), relation, subject, caveats=(NO_MISSINGNESS,))
-    independent = law is not None and not law.data_dependent
-    known = Guarantee((base,), relation, subject, caveats=() if independent else (KNOWN_DEPENDENT,))
-    return Guarantee(bounds, relation, subject, plain, known, caveats=(ATTRIBUTE,) if relation == "attribute" else ())
+    return Guarantee(
+        (bound,),
+        relation,
+        subject,
+        Guarantee((base,), relation, subject, caveats=(NO_MISSINGNESS,)),
+        Guarantee((known,), relation, subject, caveats=(KNOWN_DEPENDENT,) if dependent else ()),
+        caveats=(ATTRIBUTE,) if relation == "attribute" else (),
+    )
 
 
-def _relaxed(base: Bound, p: Fraction, relation: str, rows: int, dense: object) -> Guarantee:
-    """T6; nothing is promised where every entry may be observed, because the base says nothing about dense rows."""
+def _relaxed(base: Bound, law: Structure | None, p_star: object, relation: str, rows: int, dense: object) -> Guarantee:
+    """T6; nothing is promised where every entry may be observed, because the base says nothing about dense rows.
+
+    Nor if the mask is known and may depend on values.
+    """
     if relation == "attribute" or rows:
         given = "attribute" if relation == "attribute" else f"{rows} dependent rows"
         raise InputError(
             "dense_share", given, "neighbours that differ in a whole row, and independent rows (T6)",
             remedy="Leave dense_share out: T1 covers attributes, T8 dependent rows.",
         )  # fmt: skip
-    subject = "black box on rows with few entries"
-    plain = Guarantee((NoPromise(),), relation, subject)
+    subject, p = "black box on rows with few entries", share(law, p_star)
+    nothing = Guarantee((NoPromise(),), relation, subject)
     known = Guarantee((RelaxedKnown(base, p, dense),), relation, subject)
-    return Guarantee((Relaxed(base, p, dense),), relation, subject, plain, known)
+    if law is not None and law.data_dependent:
+        known = nothing
+    return Guarantee((Relaxed(base, p, dense),), relation, subject, nothing, known)
 
 
-def _steered(base: Bound, rows: int, eta: object) -> Bound:
-    """T8: one record may steer the masks of `rows` other rows."""
-    if isinstance(base, AtDistance):  # group privacy of additive noise: c times the distance
-        return SteeredRows(base.times(rows + 1), rows, eta)
+def _steered(
+    base: Bound, mechanism: object, law: Structure | None, sensitivity: object, relation: str, rows: int, eta: object
+) -> Bound:
+    """T8: one record may steer the masks of `rows` other rows, each of which is then another row in its place."""
+    if isinstance(mechanism, Noise) and isinstance(base, AtDistance):
+        own = base.atoms[0][0]
+        other = own if law is None else _farthest(mechanism, law, sensitivity, "substitute")
+        return SteeredRows(base_at(mechanism, Fraction(own) + rows * Fraction(other)), rows, eta)
+    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
+    if isinstance(base, AtDistance):  # group privacy of additive noise: that many times the distance
+        return SteeredRows(base.times(rows * (2 if kind == "add_remove" else 1) + 1), rows, eta)
     if isinstance(base, ClassBase):
-        return DependentRows(base.at, base.floor, rows, eta)
+        return DependentRows(base.at, base.floor, rows, eta, kind)
     raise InputError("dependent_rows", rows, "0 for a black box given by a profile; state it as (epsilon, delta)")

@@ -7,12 +7,12 @@ the book's total.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
-from absentia.amplification import KNOWN_DEPENDENT, Structure, amplify, base_at
+from absentia.amplification import Structure, amplify, full_reach
 from absentia.calibration import FAMILIES, calibrate, smallest_scale
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import round_up
@@ -23,10 +23,9 @@ from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.query.distance import Distances
 from absentia.query.reach import Reach
-from absentia.theory.blackbox import BlackBoxAmplified, RadiusAndDiameter
-from absentia.theory.bound import Bound
-from absentia.theory.noise import Gaussian, Laplace, Noise
+from absentia.theory.noise import Gaussian, Laplace
 from absentia.theory.pair import ORIGIN, KnownMask
+from absentia.theory.pure import Atoms
 
 __all__ = ["Batch"]
 
@@ -78,69 +77,34 @@ class Batch:
         the profile over masks at the distance between rows that show the same columns bounds the release too (T5).
         """
         if dependent_rows:
-            return self._dependent(relation, dependent_rows)
+            law: Structure = ReachLaw.point(self.reach.full)
+            apart = self._apart(law)
+            return amplify(self.noise, law, sensitivity=apart, relation=relation, dependent_rows=dependent_rows)
         law = self.structure(missing, adaptive)
         if relation != "substitute":
             return amplify(self.noise, law, relation=relation)
-        plain = amplify(self.noise, law, sensitivity=self.distances.largest)
-        extra = [curve(self.noise) for curve in self._by_distance(missing)]
-        return replace(plain, bounds=(*plain.bounds, *extra), companion_known=self._if_known(missing))
+        found = amplify(self.noise, law, sensitivity=self._apart(law))
+        known = found.if_mask_known
+        same = [KnownMask(self.noise, atoms) for atoms in self._same_mask(missing)]
+        return replace(
+            found,
+            bounds=(*found.bounds, *(bound for bound in same if bound.atoms != ORIGIN)),
+            companion_known=replace(known, bounds=(*same, *known.bounds)),
+        )
 
-    def _by_distance(self, missing: Process) -> list[Curve]:
-        """Curves for substitution that distances between rows give, where those are below twice the reach.
+    def _apart(self, law: Structure) -> Fraction:
+        """The largest distance between two masked rows, the all-missing one included."""
+        return max(Fraction(self.distances.largest), full_reach(law, self.noise.norm))
 
-        The figure without a law, T1 around it, T3 of Laplace noise; and under MCAR the mean over masks (T5).
+    def _same_mask(self, missing: Process) -> list[Atoms]:
+        """The law of half the distance between rows of one mask, where masks say nothing and rows are that close.
+
+        Counts of equal masks are equal.
         """
-        far, full = Fraction(self.distances.largest), Fraction(self.reach.full)
-        if far >= 2 * full and self.distances.same_mask == self.reach:
-            return []
-        found: list[Curve] = [self._at(far)]
-        if isinstance(missing, Complete):  # not using the missingness: what holds for a table with holes too
-            return found
-        law = missing.law(self.reach)
-        p, r = law.p_exact, Fraction(law.max)
-        near = min(max(far, r), 2 * r)
-        if p < 1:
-            found.append(lambda noise: BlackBoxAmplified(self._at(near)(noise), p))
-        if p < 1 and self.family == "laplace":
-            found.append(lambda noise: RadiusAndDiameter(r / Fraction(noise.size), near / Fraction(noise.size), p))
-        if not law.data_dependent and self.distances.same_mask.terms:
-            halves = missing.law(self.distances.same_mask)
-            found.append(lambda noise: KnownMask(noise, halves.atoms))
-        return found
-
-    def _at(self, distance: Fraction) -> Curve:
-        """The plain profile between any two rows that far apart."""
-        return lambda noise: replace(base_at(noise, distance), assumptions=(ANY_MASKS,))
-
-    def _if_known(self, missing: Process) -> Guarantee:
-        """Against an observer of the masks: rows that show the same columns, and never more than any two rows."""
-        worst = self._at(Fraction(self.distances.largest))(self.noise)
-        if isinstance(missing, Complete):
-            return Guarantee((worst,), "substitute", self.subject)
-        if missing.law(self.reach).data_dependent:
-            return self._known_dependent(missing)
         halves = self.distances.same_mask
-        atoms = missing.law(halves).atoms if halves.terms else ORIGIN  # counts of equal masks are equal
-        return Guarantee((KnownMask(self.noise, atoms), worst), "substitute", self.subject)
-
-    def _known_dependent(self, missing: Process) -> Guarantee:
-        """The profile at the largest distance that the law allows; what a mask reveals by itself is left out."""
-        most = min(2 * Fraction(missing.law(self.reach).max), Fraction(self.distances.largest))
-        bound = replace(base_at(self.noise, most), result="base at the largest reach")
-        return Guarantee((bound,), "substitute", self.subject, caveats=(KNOWN_DEPENDENT,))
-
-    def _dependent(self, relation: str, rows: int) -> Guarantee:
-        """T8 with eta = 1: one record may change the masks of `rows` other rows, so rows + 1 rows move at most."""
-        stretch = 1 if relation == "add_remove" else 2
-        distance = stretch * Fraction(self.reach.full)
-        if relation == "substitute":
-            distance = min(distance, Fraction(self.distances.largest))
-        bound = base_at(self.noise, (rows + 1) * distance)
-        follow = f"one record changes the law of the masks of at most {rows} other rows"
-        grown = replace(bound, result="T8", assumptions=(follow,))
-        plain = Guarantee((base_at(self.noise, distance),), relation, self.subject)
-        return Guarantee((grown,), relation, self.subject, plain, replace(plain, bounds=(grown,)))
+        if isinstance(missing, Complete) or halves == self.reach or missing.law(self.reach).data_dependent:
+            return []
+        return [missing.law(halves).atoms if halves.terms else ORIGIN]
 
     # -- calibration ---------------------------------------------------------------------------------------------
 
@@ -155,30 +119,33 @@ class Batch:
     ) -> float:
         """The least factor on every noise scale that keeps (epsilon, delta); each result is tried, the best is kept."""
         promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "relation": relation}
-        worst = self._worst(relation, 0 if without_missingness else dependent_rows)
         if without_missingness or dependent_rows or isinstance(missing, Complete):
+            worst = self._worst(relation, 0 if without_missingness else dependent_rows)
             return calibrate(self.family, worst, **promise).size
-        found = [calibrate(self.family, self.structure(missing), **promise).size]
-        if relation == "substitute":
-            make, start = FAMILIES[self.family], self.distances.largest
-            for curve in self._by_distance(missing):
-                scale = smallest_scale(lambda s, curve=curve: curve(make(s)), epsilon, delta, start)  # type: ignore[misc]
-                found += [scale] if scale is not None else []
+        law = self.structure(missing)
+        apart = self._apart(law) if relation == "substitute" else None
+        found = [calibrate(self.family, law, sensitivity=apart, **promise).size]
+        if apart is not None:
+            make = FAMILIES[self.family]
+            for atoms in self._same_mask(missing):
+                if atoms != ORIGIN:
+                    known = lambda s, atoms=atoms: KnownMask(make(s), atoms)  # noqa: E731
+                    found.append(smallest_scale(known, epsilon, delta, float(apart)) or math.inf)
         return min(found)
 
     def _worst(self, relation: str, dependent_rows: int) -> ReachLaw:
-        """The point law whose pair is the figure without missingness (for dependent rows, g + 1 rows at once)."""
-        reach = Fraction(self.reach.full)
-        if relation == "substitute":
-            reach = min(reach, Fraction(self.distances.largest) / 2)
-        if reach == 0:
+        """The point law whose pair is the figure without missingness (for dependent rows, of all that move at once)."""
+        full = Fraction(self.reach.full)
+        if full == 0:
             raise HazardRefused(
                 "H18",
                 "Nothing that is asked moves with a record.",
                 "A query without reach needs no noise and no budget, and releases nothing about anybody.",
                 "Ask for at least one statistic of a column.",
             )
-        return ReachLaw.point(round_up(reach * (dependent_rows + 1)))
+        other = min(2 * full, max(full, Fraction(self.distances.largest)))
+        own, stretch = (full, 1) if relation == "add_remove" else (other, 2)
+        return ReachLaw.point(round_up((own + dependent_rows * other) / stretch))
 
     # -- storage -------------------------------------------------------------------------------------------------
 
@@ -202,9 +169,3 @@ class Batch:
         if isinstance(largest, bool) or not isinstance(largest, (int, float)) or not 0 <= largest < math.inf:
             raise InputError("largest", largest, "a finite number >= 0")
         return Batch(str(data["family"]), Distances(reach, halves, float(largest)))
-
-
-ANY_MASKS = "only that rows draw their masks independently: two rows are never further apart, whatever they show"
-
-Curve = Callable[[Noise], Bound]
-"""A bound for every amount of noise"""

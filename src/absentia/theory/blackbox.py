@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -18,8 +19,8 @@ from absentia.exact import ball, number, probability, round_up
 from absentia.theory.base import ClassBase, base_of, profile_ball, smallest_double
 from absentia.theory.bound import Bound, proved_above
 from absentia.theory.channel import base_epsilon, nonnegative, radius_diameter
-from absentia.theory.noise import BlackBox
-from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ROWS_INDEPENDENT
+from absentia.theory.noise import BlackBox, Noise
+from absentia.theory.pair import ABSENT_ROW, ANY_MASKS, HIDDEN_MASK, ROWS_INDEPENDENT, Relation, base_at
 
 __all__ = [
     "BlackBoxAdded",
@@ -30,6 +31,7 @@ __all__ = [
     "RadiusAndDiameter",
     "SteeredRows",
     "amplified",
+    "by_distance",
     "dependent_rows",
     "hiding_shortfall",
     "inverse",
@@ -173,6 +175,22 @@ class RadiusAndDiameter(ClassBase):
         self.assumptions = (ROWS_INDEPENDENT, HIDDEN_MASK, shown_at_most(p_bar))
 
 
+def by_distance(noise: Noise, far: Fraction, reach: Fraction, p: Fraction) -> tuple[Bound, ...]:
+    """What additive noise gives where no two masked rows are further apart than `far`, below twice the full reach.
+
+    The figure without a law; T1 around it; T3 of Laplace noise. Rows that the law allows lie within `reach` of the
+    all-missing one, so within twice that of each other.
+    """
+    plain, near = replace(base_at(noise, far), assumptions=(ANY_MASKS,)), min(far, 2 * reach)
+    if p == 1:
+        return (plain,)
+    masked = BlackBoxAmplified(base_at(noise, near), p)
+    if noise.family != "laplace":
+        return plain, masked
+    scale = Fraction(noise.size)
+    return plain, masked, RadiusAndDiameter(reach / scale, near / scale, p)
+
+
 def shown_at_most(p: Fraction) -> str:
     return f"a record shows something with probability at most {float(p):.12g}"
 
@@ -196,11 +214,16 @@ class SteeredRows(BlackBoxAmplified):
 
 
 class DependentRows(SteeredRows):
-    """T8 for an (epsilon, delta) base: group privacy first."""
+    """T8 for an (epsilon, delta) base: group privacy first.
 
-    def __init__(self, epsilon: object, delta: object, g: object, eta: object = 1) -> None:
-        e, d, self.rows = group_private(epsilon, delta, g)
-        super().__init__(ClassBase(e, d), self.rows - 1, eta)
+    Where the base is stated for a record added or removed, a row whose mask follows is one removed and one added.
+    """
+
+    def __init__(
+        self, epsilon: object, delta: object, g: int, eta: object = 1, relation: Relation = "substitute"
+    ) -> None:
+        e, d, self.rows = group_private(epsilon, delta, 2 * g if relation == "add_remove" else g)
+        super().__init__(ClassBase(e, d), g, eta)
 
 
 class BlackBoxAdded(BlackBoxAmplified):

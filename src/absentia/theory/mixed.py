@@ -14,7 +14,7 @@ from absentia.errors import InputError
 from absentia.exact import ball, precision
 from absentia.theory.bound import BallBound
 from absentia.theory.noise import BlackBox, Laplace, Noise, hockey_stick_gaussian
-from absentia.theory.pair import ROWS_INDEPENDENT
+from absentia.theory.pair import MASKS_APART, ROWS_INDEPENDENT
 
 __all__ = ["Losses", "MixedKnown", "together_at"]
 
@@ -52,7 +52,7 @@ class MixedKnown(BallBound):
     patterns: tuple[tuple[Fraction, Fraction, Fraction], ...]
     """(mass, pure loss, squared Gaussian distance) between two rows that show the same pattern"""
     result: str = "T7"
-    assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)")
+    assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, MASKS_APART)
     extra: Fraction = Fraction(0)
     """The deltas of black boxes released beside them"""
 

@@ -33,6 +33,8 @@ ROWS_INDEPENDENT = "rows draw their masks independently of one another (any miss
 HIDDEN_MASK = "the observer does not know which of the record's entries were observed"
 REACH_BOUND = "the law dominates the reach of the masked row for every record"
 ABSENT_ROW = "a row with nothing observed acts exactly like an absent row"
+MASKS_APART = "the masks do not depend on the values (MCAR)"
+ANY_MASKS = "only that rows draw their masks independently: two rows are never further apart, whatever they show"
 
 ASSUMPTIONS = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
 ORIGIN: Atoms = ((Fraction(0), Fraction(1)),)
@@ -90,7 +92,7 @@ class KnownMask(BallBound):
     atoms: Atoms
     stretch: int = 2
     result: str = "T5"
-    assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)")
+    assumptions: tuple[str, ...] = (ROWS_INDEPENDENT, MASKS_APART)
     pure_result: str | None = None
 
     def delta_ball(self, epsilon: arb) -> arb:

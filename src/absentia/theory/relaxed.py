@@ -18,7 +18,7 @@ from absentia.theory.blackbox import EpsilonDelta, amplified
 from absentia.theory.bound import Bound, proved_above
 from absentia.theory.channel import base_epsilon, largest, nonnegative, radius_ball
 from absentia.theory.noise import BlackBox
-from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT
+from absentia.theory.pair import HIDDEN_MASK, MASKS_APART, ROWS_INDEPENDENT
 
 __all__ = ["NoPromise", "Relaxed", "RelaxedKnown", "RelaxedLaplace", "kappa", "relaxed", "relaxed_laplace"]
 
@@ -118,7 +118,7 @@ class RelaxedKnown(Relaxed):
         self.kappa = Fraction(1)
         self.result = "T5"
         _, _, sparse, masses = self.assumptions
-        self.assumptions = (ROWS_INDEPENDENT, "the masks do not depend on the values (MCAR)", sparse, masses)
+        self.assumptions = (ROWS_INDEPENDENT, MASKS_APART, sparse, masses)
 
 
 class NoPromise(Bound):
