@@ -78,9 +78,10 @@ def dominating_atoms(
 
     Every operation is a product or a sum of non-negative numbers, so an entry is right to (4 features + 2) ulp
     (cuts add at most one sum each), the reverse cumulative sum adds one ulp an entry, and what underflows is
-    less than 5e-324 an operation. Survival is raised by the whole allowance.
+    less than 5e-324 an operation on each of at most top + 1 entries. Survival is raised by the whole allowance, up to
+    the top, whose own mass may have underflowed.
     """
-    lost = beyond + 5e-324 * features * (len(mass) + 1)
+    lost = beyond + 5e-324 * features * (top + 2)
     survival = np.cumsum(mass[::-1])[::-1] + lost
     allowance = 1 + (6 * features + 2 * len(mass) + 16) * 2.3e-16
     raised = np.minimum(1.0, survival * allowance)
@@ -90,7 +91,7 @@ def dominating_atoms(
     starts = np.append(0, keep[:-1] + 1)  # an atom at a kept level holds all the mass since the last one
     tails = [Fraction(1), *(Fraction(float(t)) for t in raised[starts[1:]])]
     levels = [low + int(k) for k in keep]
-    if beyond > 0 and levels[-1] < top:
+    if levels[-1] < top:
         levels.append(top)
         tails.append(Fraction(lost * allowance))
     masses = [a - b for a, b in pairwise([*tails, Fraction(0)])]

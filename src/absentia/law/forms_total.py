@@ -19,6 +19,7 @@ EXACT = 20_000
 MERGED = 512
 """Atoms kept by each of two laws before they are stacked, when their product would be large."""
 CELLS = 4e8
+TINY = 1e-300
 
 
 def listed_atoms(weights: Sequence[Fraction], forms: Sequence[Sequence[int]], mass: Sequence[Fraction]) -> Atoms:
@@ -75,7 +76,10 @@ def _counted(weights: Sequence[Fraction], k: int) -> Atoms | None:
 
 
 def _gridded(weights: Sequence[Fraction], k: int) -> Atoms:
-    """Block by block on a grid, each weight rounded up; every probability is raised by more than doubles can lose."""
+    """Block by block on a grid, each weight rounded up; every probability is raised by more than doubles can lose.
+
+    What underflows, 5e-324 an operation, is less than is put at the top.
+    """
     d, top = len(weights), sum(sorted(weights, reverse=True)[:k], Fraction(0))
     steps = max(64, min(1 << 16, max(4096, 256 * k), int(CELLS / (d * k))))
     unit = top / steps
@@ -89,4 +93,6 @@ def _gridded(weights: Sequence[Fraction], k: int) -> Atoms:
         law *= 1 - chosen
         law[1:, move:] += came
     raised = 1 + Fraction(8 * d + 8, 2**52)
-    return {x * unit: Fraction(float(m)) * raised for x, m in enumerate(law[k]) if m > 0}
+    atoms = {x * unit: Fraction(float(m)) * raised for x, m in enumerate(law[k]) if m > 0}
+    atoms[top] = atoms.get(top, Fraction(0)) + Fraction(TINY)
+    return atoms

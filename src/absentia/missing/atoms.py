@@ -130,6 +130,7 @@ def sum_of(parts: Sequence[Mapping[Fraction, Fraction]]) -> Atoms:
     True
     """
     work, size, out = 0, 1, {Fraction(0): Fraction(1)}
+    parts = [{level: mass for level, mass in part.items() if mass} for part in parts]
     for part in parts:
         work += size * len(part)
         if work > _EXACT_WORK:
@@ -153,9 +154,9 @@ def _sum_on_grid(parts: Sequence[Mapping[Fraction, Fraction]]) -> Atoms:
             wider[steps[level] : steps[level] + len(mass)] += mass * round_up(q)
         mass = wider
     slack = 1 + 2 * _UNIT * sum(len(part) + 1 for part in parts)
-    up = np.nextafter(mass * slack + np.where(mass > 0, _TINY, 0), np.inf)
+    up = np.nextafter(mass * slack + _TINY, np.inf)
     total, pairs = Fraction(0), []
-    steps_left = np.flatnonzero(mass)
+    steps_left = np.union1d(np.flatnonzero(mass), len(mass) - 1)  # the top can underflow, and is still a level
     kept = steps_left[_kept(steps_left.astype(float), np.cumsum(mass[steps_left]), MOST)]
     for below, step in zip([-1, *kept[:-1].tolist()][::-1], kept[::-1].tolist(), strict=True):
         total += Fraction(math.nextafter(math.fsum(up[below + 1 : step + 1]), math.inf))
