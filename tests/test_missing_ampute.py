@@ -164,6 +164,9 @@ def test_bad_frames_and_proportions_name_their_field() -> None:
     for frame_, field in (
         (frame(5).drop("y"), "frame.columns"),
         (frame(5).with_columns(pl.lit(None, dtype=pl.Float64).alias("x")), "frame.x"),
+        (frame(5).with_columns(pl.lit("many").alias("x")), "frame.x"),
+        (frame(5).to_pandas().set_axis(range(4), axis=1), "frame.columns"),
+        (pd.concat([frame(5).to_pandas()] * 2, axis=1), "frame.columns"),
         ({"x": [1]}, "frame"),
     ):
         with pytest.raises(InputError) as error:
@@ -178,3 +181,34 @@ def test_bad_frames_and_proportions_name_their_field() -> None:
     with pytest.raises(InputError) as error:
         missing.amputation(COLUMNS, [["x"]], proportion_of_cells="0.1", proportion_of_rows="0.1")
     assert error.value.field == "proportion_of_rows"
+
+
+def test_values_of_a_category_are_those_declared() -> None:
+    model = missing.mnar_logistic(["s"], {"s": {"intercept": -50, "s": {"1": 100}}}, {"s": {"values": ["1", "2"]}})
+    for values in (["1", "2"], [1, 2], [1.0, 2.0]):
+        assert model.mask(pl.DataFrame({"s": values}), 1)["s"].is_null().to_list() == [True, False]
+    wrong = (["1", "3"], pd.array(["1", pd.NA], dtype="string"))
+    for values in wrong:
+        with pytest.raises(InputError) as error:
+            model.mask(pd.DataFrame({"s": values}), 1)
+        assert error.value.field == "frame.s"
+        assert "3" not in str(error.value)
+
+
+def test_a_value_at_the_threshold_reaches_it() -> None:
+    """Compared in the column's own unit: z of 9 on [0, 100] is rounded."""
+    for bounds, step in (([0, 100], 1), (["0.1", "0.9"], 0.001)):
+        for k in range(1, 100):
+            at = round(k * step, 6) if step == 1 else round(0.1 + k * step, 6)
+            model = missing.mnar_censoring(["x"], {"x": (str(at), 1, 0)}, {"x": bounds})
+            holes = model.mask(pl.DataFrame({"x": [math.nextafter(at, 0), float(at)]}), 1)
+            assert holes["x"].is_null().to_list() == [False, True]
+
+
+def test_names_are_only_names() -> None:
+    names = ["self", "*", "^a$"]
+    process = missing.planned(names, [["self"], ["*"], ["^a$"]], [1, 0, 0])
+    table = {name: [1, 2] for name in names}
+    in_polars, in_pandas = process.mask(pl.DataFrame(table), 1), process.mask(pd.DataFrame(table), 1)
+    assert [in_polars[name].null_count() for name in names] == [0, 2, 2]
+    assert [int(in_pandas[name].isna().sum()) for name in names] == [0, 2, 2]

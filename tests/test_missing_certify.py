@@ -159,6 +159,7 @@ def test_the_histogram_has_reach_one() -> None:
         ({"n": 0}, "n"),
         ({"confidence": "1"}, "confidence"),
         ({"counts": [1, 2, float("nan")]}, "counts[2]"),
+        ({"rounding": -1}, "rounding"),
     ],
 )
 def test_bad_input_names_its_field(change: dict[str, object], field: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from absentia import missing
 from absentia.errors import InputError
+from absentia.planning.schema import Schema
 from absentia.query.reach import Reach, Term
 
 COLUMNS = ["x", "y"]
@@ -88,3 +89,60 @@ def test_asked_and_answered_is_one_chance_for_each_column() -> None:
     asked, answered = (missing.independent(COLUMNS, dict.fromkeys(COLUMNS, rate)) for rate in ("0.1", "0.9"))
     for process in (missing.product(asked, answered), missing.product(answered, asked)):
         assert process.law(some).p_exact == pytest.approx(1 - (1 - 0.09) ** 2, rel=1e-12)
+
+
+def test_designs_and_bounds_keep_what_a_document_says_of_them() -> None:
+    steered = missing.from_dict(
+        {"process": "planned", "asked": [["x"], ["y"]], "data_dependent": True, "kind": "declared"}, COLUMNS
+    )
+    assert (steered.data_dependent, steered.kind) == (True, "declared")
+    assert missing.from_dict({"process": "planned", "asked": [["x"], ["y"]]}, COLUMNS).kind == "design"
+    bounds = missing.from_dict({"process": "bounds", "p_star": "0.5", "kind": "design"}, COLUMNS)
+    assert (bounds.data_dependent, bounds.kind) == (True, "design")
+
+
+@pytest.mark.parametrize("said", ["yes", 1, None])
+def test_at_least_nothing_is_yes_or_no(said: object) -> None:
+    document = {"process": "mixture", "mass": ["0.5", "0.5"], "parts": [NOTHING, DESIGN], "at_least_nothing": said}
+    with pytest.raises(InputError) as refused:
+        missing.from_dict(document, COLUMNS)
+    assert refused.value.field == "missing.at_least_nothing"
+
+
+NUMERALS = Schema.from_dict(
+    {
+        "columns": {
+            "x": {"kind": "number", "bounds": [0, 10]},
+            "s": {"kind": "category", "values": ["2", "1"]},
+            "t": {"kind": "category", "values": [1, 2]},
+        }
+    }
+)
+
+
+def test_values_that_look_like_numbers_stay_values() -> None:
+    """The kind is the schema's, and is stored with the values."""
+    assert missing.from_dict({"process": "planned", "asked": [["x"], ["s"]]}, NUMERALS).columns == ("x", "s", "t")
+    candidates = [{"missing": ["x"], "score": {"intercept": 0, "s": {"1": 2}, "t": {2.0: 1}}}]
+    model = missing.mar(NUMERALS, candidates)
+    assert missing.from_dict(model.to_dict()) == model
+    with pytest.raises(InputError) as refused:
+        missing.mar(NUMERALS, [{"missing": ["x"], "score": {"intercept": 0, "s": 1}}])
+    assert refused.value.field == "patterns[0].score.s"
+    said = missing.mar(
+        ["x", "s"], [{"missing": ["x"], "score": {"intercept": 0, "s": {"1": 2}}}], {"s": {"values": [1, 2]}}
+    )
+    assert said.domain == (("x", None), ("s", ("1", "2")))
+
+
+def test_a_document_with_columns_of_its_own_has_the_bounds_of_the_schema() -> None:
+    rule = {"of": "x", "column": "x", "at": "0.5", "high": 1, "low": 0}
+    for columns in ({}, {"columns": ["x"]}, {"columns": ["s", "x"]}):
+        process = missing.from_dict({"process": "column model", "missing": [rule], **columns}, NUMERALS)
+        assert isinstance(process, missing.ColumnModel)
+        assert dict(process.domain)["x"] == (0, 10)
+    inside = {"process": "column model", "columns": ["x"], "missing": [rule]}
+    worse = missing.from_dict({"process": "gamma", "gamma": 2, "base": inside}, NUMERALS)
+    assert dict(worse.spans) == {"x": (0, 10)}
+    unsaid = missing.mnar_self_masking(["x"], {"x": (0, 1)})
+    assert missing.from_dict(unsaid.to_dict(), NUMERALS) == unsaid

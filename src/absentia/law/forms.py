@@ -12,6 +12,7 @@ from absentia.errors import InputError
 from absentia.exact import above, ball, number, precision, round_up
 from absentia.law.difference_set import difference_set
 from absentia.law.forms_total import Atoms, listed_atoms, stacked, uniform_atoms
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.bound import Bound
 from absentia.theory.forms import Relation, RenyiForms
@@ -74,13 +75,14 @@ class Forms:
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        reach = tuple(_reach(r, f"reach[{b}]") for b, r in enumerate(self.reach))
+        reach = tuple(_reach(r, f"reach[{b}]") for b, r in enumerate(list_of(self.reach, "reach", "a list of numbers")))
         object.__setattr__(self, "reach", reach)
         if not reach:
             raise InputError("reach", self.reach, "one number for each block, at least one block")
         if self.groups:
             return
-        forms = tuple(_form(f, len(reach), f"forms[{i}]") for i, f in enumerate(self.forms))
+        given = list_of(self.forms, "forms", "a list of lists of block numbers")
+        forms = tuple(_form(f, len(reach), f"forms[{i}]") for i, f in enumerate(given))
         mass = _normalised(self.mass, len(forms))
         object.__setattr__(self, "forms", forms)
         object.__setattr__(self, "mass", mass)
@@ -228,15 +230,16 @@ def _per_block(reach: object, d: int) -> list[object]:
 
 
 def _form(form: Sequence[int], d: int, field: str) -> tuple[int, ...]:
-    blocks = tuple(form)
+    blocks = tuple(list_of(form, field, "a list of block numbers"))
     whole = all(isinstance(b, int) and not isinstance(b, bool) and 0 <= b < d for b in blocks)
     if not whole or len(set(blocks)) != len(blocks):
         raise InputError(field, form, f"different block numbers in [0, {d - 1}]")
     return blocks
 
 
-def _normalised(mass: Sequence[object], forms: int) -> tuple[Fraction, ...]:
+def _normalised(given: object, forms: int) -> tuple[Fraction, ...]:
     """Masses in exact proportion that sum to exactly 1."""
+    mass = list_of(given, "mass", f"one probability for each of the {forms} forms")
     if len(mass) != forms or not forms:
         raise InputError("mass", len(mass), f"one probability for each of the {forms} forms, at least one form")
     exact = [_reach(m, f"mass[{i}]") for i, m in enumerate(mass)]

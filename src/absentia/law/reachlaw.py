@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +15,7 @@ import numpy as np
 from absentia.errors import InputError
 from absentia.exact import number, probability, round_up
 from absentia.law.convolution import independent_atoms, root_up
+from absentia.law.given import list_of
 from absentia.theory.noise import Norm
 from absentia.theory.paper import entries_observed
 
@@ -53,7 +54,8 @@ class ReachLaw:
         by: str = "",
         kind: str = "declared",
     ) -> None:
-        merged = _merged(list(reach), list(mass))
+        levels = list_of(reach, "reach", "a list of numbers >= 0")
+        merged = _merged(levels, list_of(mass, "mass", "a list of probabilities, one for each reach"))
         top = max(merged)  # a reach of mass 0 says what a complete row could do
         atoms = _normalised({x: q for x, q in merged.items() if q > 0})
         full = top if full_reach is None else _reach(full_reach, "full_reach")
@@ -150,7 +152,7 @@ class ReachLaw:
 
         The envelope of laws that differ between records says that masks depend on the data.
         """
-        if not laws:
+        if not laws or not all(isinstance(law, ReachLaw) for law in list_of(laws, "laws", "a list of laws")):
             raise InputError("laws", laws, "at least one law")
         levels = sorted({x for law in laws for x in law.reach})
         all_tails = [_tails(law.atoms) for law in laws]
@@ -176,10 +178,13 @@ class ReachLaw:
         tables: Sequence[Sequence[object]], masses: Sequence[object], norm: Norm, full: Sequence[object] | None = None
     ) -> ReachLaw:
         """The joint reach of several queries over one pattern table (T7): l1 adds, l2 adds squares."""
-        for i, table in enumerate(tables):
+        allowed = "a list with one reach for each pattern"
+        masses = list_of(masses, "masses", "one probability for each pattern")
+        listed = [list_of(t, f"tables[{i}]", allowed) for i, t in enumerate(list_of(tables, "tables", allowed))]
+        for i, table in enumerate(listed):
             if len(table) != len(masses):
                 raise InputError(f"tables[{i}]", len(table), f"one reach for each of the {len(masses)} patterns")
-        reaches = [_stacked(column, norm) for column in zip(*tables, strict=True)]
+        reaches = [_stacked(column, norm) for column in zip(*listed, strict=True)]
         return ReachLaw(reaches, masses, _stacked(full, norm) if full is not None else None)
 
     @staticmethod
@@ -189,10 +194,10 @@ class ReachLaw:
         Exact for few features; otherwise a weighted Poisson-binomial convolution on a grid of that many steps,
         reaches and probabilities rounded towards the dominating law.
         """
-        if len(weights) != len(seen):
-            raise InputError("seen", len(seen), f"one probability for each of the {len(weights)} weights")
-        w = [_reach(x, f"weights[{j}]") for j, x in enumerate(weights)]
-        p = [probability(x, f"seen[{j}]") for j, x in enumerate(seen)]
+        w = [_reach(x, f"weights[{j}]") for j, x in enumerate(list_of(weights, "weights", "a list of numbers >= 0"))]
+        p = [probability(x, f"seen[{j}]") for j, x in enumerate(list_of(seen, "seen", "a list of probabilities"))]
+        if len(w) != len(p):
+            raise InputError("seen", len(p), f"one probability for each of the {len(w)} weights")
         reach, mass = independent_atoms(w, p, norm, grid)
         return ReachLaw(reach, mass, max(_stacked(w, norm), max(reach)))
 
@@ -207,7 +212,7 @@ class ReachLaw:
     ) -> ReachLaw:
         """The paper's (p*, k or rho, eta): two atoms, or three when a share eta may show more than k features."""
         p = probability(p_star, "p_star")
-        weights = sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(constants)), reverse=True)
+        weights = _constants(constants)
         if not weights:
             raise InputError("constants", constants, "at least one constant")
         if (k is None) == (rho is None):
@@ -226,7 +231,7 @@ class ReachLaw:
     @staticmethod
     def from_counts(counts: Sequence[object], constants: Sequence[object], norm: Norm = 1) -> ReachLaw:
         """counts[c] = probability that c features are observed; the largest constants are taken for each c."""
-        weights = sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(constants)), reverse=True)
+        weights, counts = _constants(constants), list_of(counts, "counts", "a list of probabilities")
         if len(counts) > len(weights) + 1:
             raise InputError(
                 "counts", len(counts), f"at most {len(weights) + 1} entries, for 0..{len(weights)} observed"
@@ -248,6 +253,8 @@ class ReachLaw:
     def from_dict(d: dict[str, object]) -> ReachLaw:
         """The law that `to_dict` (or a law file) describes."""
         fields = ("reach", "mass", "full_reach", "data_dependent", "because", "by", "kind")
+        if not isinstance(d, Mapping):
+            raise InputError("law", d, f"a table with the fields {', '.join(fields)}")
         unknown = sorted(set(d) - set(fields))
         if unknown:
             raise InputError(f"law.{unknown[0]}", d[unknown[0]], f"only the fields {', '.join(fields)}")
@@ -266,6 +273,11 @@ def _reach(value: object, field: str) -> float:
     if math.isinf(up := round_up(x)):
         raise InputError(field, value, "a number that a double can hold")
     return up
+
+
+def _constants(given: object) -> list[float]:
+    listed = list_of(given, "constants", "a list of numbers >= 0")
+    return sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(listed)), reverse=True)
 
 
 def _merged(reach: Sequence[object], mass: Sequence[object]) -> dict[float, Fraction]:

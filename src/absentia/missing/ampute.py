@@ -18,12 +18,14 @@ from scipy.stats import qmc
 
 from absentia.errors import InputError
 from absentia.exact import number, probability
-from absentia.missing.domain import Domain, Records, Score, domain_of, text_of
+from absentia.law.given import list_of
+from absentia.missing.domain import Domain, Records, Span, bounds_of, domain_of, is_category, text_of
 from absentia.missing.models import PatternModel, mar, mnar_patterns
 from absentia.missing.patterns import Patterns, patterns
-from absentia.missing.process import Process
+from absentia.missing.process import Observed, Process
+from absentia.missing.score import Score, logistic
 from absentia.missing.selfmask import ColumnModel, mnar_logistic
-from absentia.missing.text import masses_of, names_of, subset_of, written
+from absentia.missing.text import by_column, masses_of, names_of, subsets_of, table_of, written
 
 __all__ = ["amputation", "column_amputation", "intercept_for", "masked", "reference_records"]
 
@@ -39,47 +41,54 @@ def masked(process: Process, frame: Any, seed: int) -> Any:
     engine = type(frame).__module__.partition(".")[0]
     if engine not in ("polars", "pandas") or type(frame).__name__ != "DataFrame":
         raise InputError("frame", type(frame).__name__, "a Polars or pandas DataFrame")
-    columns = [str(name) for name in frame.columns]
-    subset_of(columns, process.columns, "frame.columns")
-    records = {name: _record(frame, name, process) for name in sorted(process.reads)}
+    for name in process.columns:
+        if [str(label) for label in frame.columns if label == name] != [name]:
+            raise InputError("frame.columns", list(frame.columns), f"a frame with one column named {name!r}")
+    spans = {name: span for name, span in process.spans if name in process.reads}
+    records = Records(process.spans, {name: _values(frame[name], span, name) for name, span in sorted(spans.items())})
     seen = process.draw(len(frame), np.random.default_rng(seed), records)
-    if engine == "pandas":
-        return frame.assign(**{name: frame[name].where(seen[:, j]) for j, name in enumerate(process.columns)})
+    holes = frame.clone() if engine == "polars" else frame.copy()
+    for j, name in enumerate(process.columns):
+        holes = _without(holes, name, seen[:, j])
+    return holes
+
+
+def _without(frame: Any, name: str, seen: Observed) -> Any:
+    """The frame with the other entries of this column made missing."""
+    if not hasattr(frame, "with_columns"):
+        frame[name] = frame[name].where(seen)
+        return frame
     import polars as pl
 
-    keep = {name: pl.lit(pl.Series(values=seen[:, j])) for j, name in enumerate(process.columns)}
-    return frame.with_columns(
-        [pl.when(shown).then(pl.col(name)).otherwise(None).alias(name) for name, shown in keep.items()]
-    )
+    kept = pl.select(pl.when(pl.Series(seen)).then(frame[name].rename("kept")).otherwise(None)).to_series()
+    return frame.with_columns(kept.rename(name))  # a series: an expression would read some names as patterns
 
 
-def _record(frame: Any, name: str, process: Process) -> NDArray[Any]:
-    """The values of a column that the process reads: z in [-1, 1], or text; none may be missing."""
-    values = frame[name].to_numpy()
-    spans = [dict(part.domain)[name] for part in _models(process) if name in part.reads]
-    low, high = spans[0][0], spans[0][-1]
-    if isinstance(low, str) or isinstance(high, str):
-        if any(value is None or value != value for value in values.tolist()):
-            raise InputError(
-                f"frame.{name}", "a missing value", "complete values in the columns that the process reads"
-            )
-        return np.array([text_of(value) for value in values.tolist()])
-    z = np.asarray(values, dtype=float)
-    if np.isnan(z).any():
-        raise InputError(f"frame.{name}", "a missing value", "complete values in the columns that the process reads")
-    lower, upper = float(low), float(high)
-    return np.clip(2 * (z - lower) / (upper - lower) - 1, -1, 1)
+def _values(series: Any, span: Span, name: str) -> NDArray[Any]:
+    """What the process reads of a column: texts among the declared values, or numbers within the bounds."""
+    complete = "complete values in the columns that the process reads"
+    if bool(np.asarray(series.is_null() if hasattr(series, "is_null") else series.isna()).any()):
+        raise InputError(f"frame.{name}", "a missing value", complete)
+    if span is not None and is_category(span):
+        texts = [text_of(value) for value in series.to_numpy().tolist()]
+        if not set(texts) <= set(span):
+            raise InputError(f"frame.{name}", "another value", f"the values {', '.join(map(str, span))}")
+        return np.array(texts, dtype=np.str_)
+    try:
+        numbers = np.asarray(series.to_numpy(), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"frame.{name}", str(series.dtype), "a column of numbers") from None
+    if np.isnan(numbers).any():
+        raise InputError(f"frame.{name}", "a missing value", complete)
+    low, high = bounds_of(span)
+    clipped: NDArray[np.float64] = np.clip(numbers, float(low), float(high))
+    return clipped
 
 
-def _models(process: Process) -> list[PatternModel | ColumnModel]:
-    if isinstance(process, (PatternModel, ColumnModel)):
-        return [process]
-    return [model for part in process.inside for model in _models(part)]
-
-
-def reference_records(domain: Domain, columns: Iterable[str], reference: Reference) -> Records:
+def reference_records(domain: Domain, columns: Iterable[str], reference: Reference) -> dict[str, NDArray[Any]]:
     """Points that stand for the declared reference: columns independent; numbers uniform on the bounds, or normal
-    around the midpoint with a standard deviation of a third of the half-width (clipped); categories uniform.
+    around the midpoint with a standard deviation of a third of the half-width (clipped); categories uniform. Numbers
+    are rescaled to [-1, 1].
     """
     named, spans = sorted(columns), dict(domain)
     if reference not in ("uniform", "normal"):
@@ -90,8 +99,8 @@ def reference_records(domain: Domain, columns: Iterable[str], reference: Referen
     return {name: _spread(points[:, i], spans[name], reference) for i, name in enumerate(named)}
 
 
-def _spread(u: NDArray[np.float64], span: Sequence[Fraction | str], reference: Reference) -> NDArray[Any]:
-    if isinstance(span[0], str):
+def _spread(u: NDArray[np.float64], span: Span, reference: Reference) -> NDArray[Any]:
+    if span is not None and is_category(span):
         values: NDArray[np.str_] = np.array(span)[np.minimum((u * len(span)).astype(int), len(span) - 1)]
         return values
     z: NDArray[np.float64] = ndtri(u) / NORMAL_SPREAD if reference == "normal" else 2 * u - 1
@@ -103,11 +112,11 @@ def intercept_for(rate: Fraction, score: Score, domain: Domain, reference: Refer
     if not 0 < rate < 1:
         raise InputError("proportion", written(rate), "a probability strictly between 0 and 1 for a logistic model")
     records = reference_records(domain, score.columns, reference)
-    slope = score.at(1 << POINTS, records) - float(score.intercept)
+    slope = score.at(1 << POINTS, records.__getitem__) - float(score.intercept)
     low, high = -60.0 - float(np.abs(slope).max()), 60.0 + float(np.abs(slope).max())
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(np.mean(1 / (1 + np.exp(-(slope + middle))))) < rate else (low, middle)
+        low, high = (middle, high) if float(np.mean(logistic(slope + middle))) < rate else (low, middle)
     return Fraction(round(high, 6)).limit_denominator(10**6)
 
 
@@ -134,7 +143,7 @@ def amputation(
     ((1.0, Fraction(1, 2)), (2.0, Fraction(1, 2)))
     """
     names = names_of(columns)
-    lost = [subset_of(names, columns, f"missing[{i}]") for i, columns in enumerate(missing)]
+    lost = subsets_of(names, missing, "missing")
     if not lost or not all(lost):
         raise InputError("missing", missing, "at least one pattern, each with at least one missing column")
     share = masses_of(mass, len(lost))
@@ -145,11 +154,13 @@ def amputation(
         return patterns(names, shown, [1 - rate, *(rate * q for q in share)], because, by)
     if mechanism not in ("mar", "mnar"):
         raise InputError("mechanism", mechanism, '"mcar", "mar" or "mnar"')
-    if weights is None or len(weights) != len(lost):
-        raise InputError("weights", weights, f"a table of slopes for each of the {len(lost)} patterns")
+    words = f"a table of slopes for each of the {len(lost)} patterns"
+    listed = [table_of(slopes, f"weights[{i}]", words) for i, slopes in enumerate(list_of(weights, "weights", words))]
+    if len(listed) != len(lost):
+        raise InputError("weights", weights, words)
     spans = domain_of(columns, domain)
     given = []
-    for i, (columns_lost, q, slopes) in enumerate(zip(lost, share, weights, strict=True)):
+    for i, (columns_lost, q, slopes) in enumerate(zip(lost, share, listed, strict=True)):
         bare = Score.parse({"intercept": 0, **slopes}, spans, f"weights[{i}]")
         intercept = written(intercept_for(rate, bare, spans, reference))
         given.append({"missing": sorted(columns_lost), "mass": q, "score": {**slopes, "intercept": intercept}})
@@ -170,10 +181,12 @@ def column_amputation(
 
     {"bmi": "0.3"} with {"bmi": {"bmi": "2"}} is self-masking; the share holds on average over the reference.
     """
-    spans = domain_of(columns, domain)
+    names, spans = names_of(columns), domain_of(columns, domain)
     given = {}
-    for name, share in proportion_of_column.items():
-        slopes = weights.get(name, {})
+    shares = by_column(names, proportion_of_column, "proportion_of_column", "a share for each column")
+    slopes_of = by_column(list(shares), weights, "weights", "a table of slopes for columns with a proportion")
+    for name, share in shares.items():
+        slopes = table_of(slopes_of.get(name, {}), f"weights.{name}", "a table of slopes")
         bare = Score.parse({"intercept": 0, **slopes}, spans, f"weights.{name}")
         rate = probability(share, f"proportion_of_column.{name}")
         given[name] = {**slopes, "intercept": written(intercept_for(rate, bare, spans, reference))}

@@ -19,6 +19,7 @@ from scipy.special import bdtr, ndtri
 
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import ball, exact, number, precision
+from absentia.law.given import list_of
 from absentia.missing.counts import Counts
 from absentia.missing.text import names_of, written
 from absentia.query.reach import Reach, Term
@@ -156,6 +157,8 @@ def survival_bounds(
     counts = [number(value, f"counts[{i}]") for i, value in enumerate(noisy)]
     beta = (1 - level_of(confidence)) / len(counts)
     grid = number(rounding, "rounding")
+    if grid < 0:
+        raise InputError("rounding", rounding, "a number >= 0")
     out: list[Fraction] = []
     for i in range(len(counts)):
         tail = sum(counts[i:], Fraction(0))
@@ -183,9 +186,10 @@ def certified(
     the table, so that it holds for every record under MCAR; otherwise put `gamma` around it.
     """
     names = names_of(columns)
-    starts = tuple(levels) if levels is not None else tuple(range(1, len(names) + 1))
-    _check(names, starts, counts, n, noise, confidence)
-    bounds = survival_bounds(counts, n, noise, confidence, rounding)
+    starts = range(1, len(names) + 1) if levels is None else list_of(levels, "levels", "increasing numbers of columns")
+    noisy = list_of(counts, "counts", "a noisy count for each level")
+    _check(names, starts, noisy, n, noise, confidence)
+    bounds = survival_bounds(noisy, n, noise, confidence, rounding)
     tops = [*(start - 1 for start in starts[1:]), len(names)]
     mass = [Fraction(0)] * (len(names) + 1)
     mass[0] = 1 - bounds[0]
@@ -205,7 +209,8 @@ def certified(
 def _check(
     names: Sequence[str], starts: Sequence[int], counts: Sequence[object], n: object, noise: Noise, confidence: object
 ) -> None:
-    if not starts or starts[0] != 1 or list(starts) != sorted(set(starts)) or starts[-1] > len(names):
+    whole = all(isinstance(start, int) and not isinstance(start, bool) for start in starts)
+    if not whole or not starts or starts[0] != 1 or list(starts) != sorted(set(starts)) or starts[-1] > len(names):
         raise InputError("levels", starts, f"increasing numbers of columns from 1 to at most {len(names)}")
     if len(counts) != len(starts):
         raise InputError("counts", len(counts), f"{len(starts)} noisy counts, one for each level")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from absentia.law.given import list_of
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.process import Observed, Process, provenance, stored
@@ -57,7 +58,8 @@ class Complete(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        return cls(columns=tuple(data.get("columns", ())), **provenance(data))
+        given = list_of(data.get("columns", ()), "missing.columns", "a list of column names")
+        return cls(columns=names_of(given, "missing.columns") if given else (), **provenance(data))
 
     def switches(self, column: str) -> list[int]:
         """Nothing hides a column."""

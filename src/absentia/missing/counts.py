@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import probability
+from absentia.exact import exact, probability
+from absentia.law.given import list_of
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.events import lifted, worst_by_count
-from absentia.missing.process import Kind, Observed, Process, provenance, spelled, stored
+from absentia.missing.process import Kind, Observed, Process, provenance, said_in, spelled, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, written
 from absentia.query.reach import Reach
 from absentia.theory.paper import entries_observed
@@ -41,6 +42,8 @@ class Counts(Process):
         if len(self.mass) != len(self.columns) + 1:
             raise InputError("mass", len(self.mass), f"{len(self.columns) + 1} probabilities, for 0 to all observed")
         object.__setattr__(self, "mass", masses_of(self.mass, len(self.mass)))
+        if self.confidence and not 0 <= exact(self.confidence, "confidence") < 1:
+            raise InputError("confidence", self.confidence, 'a probability below 1, such as "0.95", or nothing')
 
     def powers(self, reach: Reach) -> Atoms:
         """For each number of observed columns, the most that so many columns of the query can move it."""
@@ -95,7 +98,7 @@ def counts(
     >>> counts(["a", "b", "c"], ["0.25", "0.5", "0.25"]).observed_count(["a"]).atoms
     ((0.0, Fraction(1, 4)), (1.0, Fraction(3, 4)))
     """
-    names, given = names_of(columns), list(mass)
+    names, given = names_of(columns), list_of(mass, "mass", "probabilities for 0, 1, ... columns observed")
     if len(given) > len(names) + 1:
         raise InputError("mass", len(given), f"at most {len(names) + 1} probabilities, for 0 to all observed")
     shares = masses_of(given, len(given)) + (Fraction(0),) * (len(names) + 1 - len(given))
@@ -136,5 +139,5 @@ def bounds(
 @spelled("bounds", "p_star", "k", "rho", "eta")
 def _bounds(data: Mapping[str, Any]) -> Counts:
     """[missingness] in a plan: p_star, k or rho, eta."""
-    given = {key: data[key] for key in ("k", "rho", "eta", "data_dependent", "because", "by") if key in data}
-    return bounds(field_of(data, "columns", list), data.get("p_star"), **given)
+    given = {key: data[key] for key in ("k", "rho", "eta") if key in data}
+    return replace(bounds(field_of(data, "columns", list), data.get("p_star"), **given), **said_in(data))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import Any
 
 from absentia.errors import InputError
 from absentia.exact import probability
+from absentia.law.given import list_of
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import spelled
+from absentia.missing.process import said_in, spelled
 from absentia.missing.sampled import LISTED, blocks_of, share_of
-from absentia.missing.text import field_of, masses_of, names_of, subset_of
+from absentia.missing.text import field_of, masses_of, names_of, subsets_of
 
 __all__ = [
     "planned",
@@ -40,13 +42,10 @@ def planned(
     (2.0,)
     """
     names = names_of(columns)
-    forms = [subset_of(names, form, f"asked[{i}]") for i, form in enumerate(asked)]
-    if not forms:
-        raise InputError("asked", asked, "at least one form")
+    forms = subsets_of(names, asked, "asked")
+    if not any(forms):
+        raise InputError("asked", asked, "at least one form that asks something")
     everybody = frozenset(names) - frozenset().union(*forms)
-    for i, form in enumerate(forms):
-        if not form and len(forms) == 1:
-            raise InputError(f"asked[{i}]", [], "a form that asks something")
     return Patterns(
         columns=names,
         observed=tuple(form | everybody for form in forms),
@@ -60,8 +59,8 @@ def planned(
 @spelled("planned", "asked", "mass")
 def _planned(data: Mapping[str, Any]) -> Patterns:
     """[missingness] in a plan: asked = [[...], ...], mass = [...]."""
-    said = {key: str(data.get(key, "")) for key in ("because", "by")}
-    return planned(field_of(data, "columns", list), field_of(data, "asked", list), data.get("mass"), **said)
+    process = planned(field_of(data, "columns", list), field_of(data, "asked", list), data.get("mass"))
+    return replace(process, **said_in(data))
 
 
 def three_form(
@@ -72,10 +71,11 @@ def three_form(
     by: str = "",
 ) -> Patterns:
     """Each unit is asked two of the three blocks; columns in no block are the core, asked of everybody."""
-    if len(blocks) != 3:
+    three = blocks_of(names_of(columns), blocks)
+    if len(three) != 3:
         remedy = "split_questionnaire takes any number of blocks."
         raise InputError("blocks", blocks, "three blocks of columns", remedy=remedy)
-    return split_questionnaire(columns, blocks, 2, mass, because, by)
+    return split_questionnaire(columns, three, 2, mass, because, by)
 
 
 def split_questionnaire(
@@ -108,10 +108,12 @@ def rotation(
     incomplete block design, as in large educational assessments).
     """
     parts = blocks_of(names_of(columns), clusters)
-    d = len(parts)
-    if not offsets or len({o % d for o in offsets}) != len(offsets):
-        raise InputError("offsets", offsets, f"different positions modulo {d}")
-    booklets = [frozenset().union(*(parts[(i + o) % d] for o in offsets)) for i in range(d)]
+    d, allowed = len(parts), f"different positions modulo {len(parts)}, each an int"
+    turns = list_of(offsets, "offsets", allowed)
+    whole = all(isinstance(turn, int) and not isinstance(turn, bool) for turn in turns)
+    if not turns or not whole or len({turn % d for turn in turns}) != len(turns):
+        raise InputError("offsets", offsets, allowed)
+    booklets = [frozenset().union(*(parts[(i + turn) % d] for turn in turns)) for i in range(d)]
     return planned(columns, booklets, None, because, by)
 
 

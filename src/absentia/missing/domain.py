@@ -1,4 +1,4 @@
-"""The public domain of a record, and logistic scores bounded over boxes of it with proved rounding."""
+"""The public domain of a record: what each column may hold, boxes of it, and records as a process reads them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import ball, below, number, precision
-from absentia.missing.text import written
+from absentia.exact import number
+from absentia.law.given import list_of
+from absentia.missing.text import by_column, finite, names_of, written
 
 __all__ = [
     "Cell",
     "Domain",
     "Records",
-    "Score",
+    "bounds_of",
     "boxes",
-    "clashing",
     "domain_of",
-    "logistic_below",
+    "is_category",
+    "joined",
     "rescaled",
     "stored_domain",
     "text_of",
@@ -32,71 +33,151 @@ __all__ = [
 ]
 
 Interval = tuple[Fraction, Fraction]
-Domain = tuple[tuple[str, Interval | tuple[str, ...]], ...]  # natural bounds of a number, or the values of a category
+Span = Interval | tuple[str, ...] | None  # natural bounds of a number, the values of a category, or nothing stated
+Domain = tuple[tuple[str, Span], ...]
 Cell = Mapping[str, Interval | tuple[str, ...]]  # rescaled to [-1, 1], or some of the values
-Records = Mapping[str, NDArray[Any]]  # numbers rescaled to [-1, 1], categories as text
 
 RESCALED: Interval = (Fraction(-1), Fraction(1))
 MOST_CELLS = 256
+_SPAN = "[low, high] of a number, or the list of values of a category"
 
 
-def domain_of(columns: object, given: Mapping[str, object] | None) -> Domain:
-    """The public bounds or values of every column: from the schema, or given; [-1, 1] when nothing is said.
+def domain_of(columns: object, given: object) -> Domain:
+    """The public bounds or values of every column: from the schema, or given; None, a number in [-1, 1], if neither.
 
-    >>> domain_of(["x"], {"x": [0, 10]})
-    (('x', (Fraction(0, 1), Fraction(10, 1))),)
+    What is given is [low, high], or values; {"values": [...]} where two of them look like numbers.
+
+    >>> domain_of(["x", "y"], {"x": [0, 10]})
+    (('x', (Fraction(0, 1), Fraction(10, 1))), ('y', None))
     """
     source: Any = getattr(columns, "columns", columns)
-    known: dict[str, object] = dict(given or {})
-    for name in source:
-        column = source[name] if isinstance(source, Mapping) else None
-        if column is not None and name not in known:
-            known[name] = list(column.bounds) if column.bounds else [text_of(value) for value in column.values]
-    return tuple((name, _domain(known.get(name, [-1, 1]), f"domain.{name}")) for name in source)
+    names = names_of(source)
+    schema = source if isinstance(source, Mapping) else {}
+    said = by_column(names, {} if given is None else given, "domain", f"a table of columns, each with {_SPAN}")
+    return tuple((name, _span_of(schema.get(name), said.get(name), f"domain.{name}")) for name in names)
 
 
-def _domain(value: object, field: str) -> Interval | tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise InputError(field, value, "[low, high] of a number, or the list of values of a category")
-    if all(isinstance(v, str) for v in value) and not _numbers(value):
-        return tuple(value)
-    if len(value) != 2:
-        raise InputError(field, value, "[low, high] of a number, or a list of texts")
-    low, high = number(value[0], f"{field}[0]"), number(value[1], f"{field}[1]")
-    if low >= high:
-        raise InputError(field, value, "low < high")
+def _span_of(column: Any, said: object, field: str) -> Span:
+    """What is said about a column, else what the schema says; the kind is the schema's."""
+    if said is None:
+        return column and (tuple(map(Fraction, column.bounds)) if column.bounds else _values(column.values, field))
+    kind = None if column is None else "bounds" if column.bounds else "values"
+    if isinstance(said, Mapping):
+        allowed = f'{{"{kind or "values"}": [...]}}' if kind else '{"values": [...]} or {"bounds": [low, high]}'
+        if len(said) != 1 or next(iter(said)) not in ([kind] if kind else ["values", "bounds"]):
+            raise InputError(field, dict(said), allowed)
+        kind, said = next(iter(said.items()))
+    listed = list_of(said, field, _SPAN)
+    if kind is None:
+        kind = "values" if all(isinstance(v, str) for v in listed) and not _two_numbers(listed) else "bounds"
+    return _values(listed, field) if kind == "values" else _bounds(listed, field)
+
+
+def _values(listed: Sequence[object], field: str) -> tuple[str, ...]:
+    values = tuple(text_of(v) for v in listed)
+    if not values or len(set(values)) < len(values):
+        raise InputError(field, listed, "at least one value, each once")
+    return values
+
+
+def _bounds(listed: Sequence[object], field: str) -> Interval:
+    if len(listed) != 2:
+        raise InputError(field, listed, _SPAN)
+    low, high = finite(listed[0], f"{field}[0]"), finite(listed[1], f"{field}[1]")
+    if float(low) >= float(high):
+        raise InputError(field, listed, "low < high")
     return low, high
 
 
-def _numbers(value: Sequence[object]) -> bool:
+def _two_numbers(listed: Sequence[object]) -> bool:
     try:
-        return len(value) == 2 and all(Fraction(str(v)) is not None for v in value)
-    except ValueError:
+        return len([number(v, "") for v in listed]) == 2
+    except InputError:
         return False
 
 
-def stored_domain(domain: Domain) -> dict[str, list[str]]:
-    return {name: [v if isinstance(v, str) else written(v) for v in span] for name, span in domain}
+def stored_domain(domain: Domain) -> dict[str, Any]:
+    """What is stated, as plain text."""
+    stated = {name: span for name, span in domain if span is not None}
+    return {
+        name: {"values": list(span)} if is_category(span) else [written(Fraction(v)) for v in span]
+        for name, span in stated.items()
+    }
+
+
+def is_category(span: Span) -> bool:
+    return span is not None and isinstance(span[0], str)
+
+
+def bounds_of(span: Span) -> Interval:
+    """The bounds of a number; [-1, 1] when nothing is stated."""
+    low, high = span or RESCALED
+    return Fraction(low), Fraction(high)
+
+
+def joined(parts: Iterable[tuple[Domain, frozenset[str]]]) -> Domain:
+    """What several parts state together, each with the columns that it reads: of a column all must say the same."""
+    given = list(parts)
+    known: dict[str, Span] = {}
+    for i, (domain, _) in enumerate(given):
+        for name, span in domain:
+            if known.get(name) is None:
+                known[name] = span
+            elif span not in (None, known[name]):
+                raise InputError(f"parts[{i}].domain.{name}", _shown(span), f"{_shown(known[name])}, as in other parts")
+    for i, (domain, reads) in enumerate(given):
+        for name, span in domain:
+            if span is None and name in reads and is_category(known[name]):
+                raise InputError(f"parts[{i}].domain.{name}", None, f"{_shown(known[name])}, as in other parts")
+    return tuple(known.items())
+
+
+def _shown(span: Span) -> str:
+    return str(stored_domain((("", span),))[""])
 
 
 def text_of(value: object) -> str:
-    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+    """The text of a value of a category: true and false in small letters, 1.0 as 1."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(value).lower()
+    whole_number = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole_number else str(value)  # type: ignore[call-overload]
 
 
-def rescaled(value: object, span: Interval | tuple[str, ...], field: str) -> Fraction:
+def rescaled(value: object, span: Span, field: str) -> Fraction:
     """A natural value of a number column as z in [-1, 1]."""
-    low, high = span
-    if isinstance(low, str) or isinstance(high, str):
+    if is_category(span):
         raise InputError(field, value, "a value of a number column")
-    q = number(value, field)
+    (low, high), q = bounds_of(span), number(value, field)
     if not low <= q <= high:
         raise InputError(field, value, f"a number within the public bounds [{written(low)}, {written(high)}]")
     return 2 * (q - low) / (high - low) - 1
 
 
+@dataclass(frozen=True)
+class Records:
+    """What a process reads of complete rows: numbers in their own unit, within the bounds; categories as text."""
+
+    domain: Domain
+    values: Mapping[str, NDArray[Any]]
+
+    def z(self, name: str) -> NDArray[Any]:
+        """A number column rescaled to [-1, 1], or a category column as it is."""
+        span = dict(self.domain)[name]
+        if is_category(span):
+            return self.values[name]
+        low, high = map(float, bounds_of(span))
+        return np.clip(2 * (self.values[name] - low) / (high - low) - 1, -1, 1)
+
+    def at_least(self, name: str, z: Fraction) -> NDArray[np.bool_]:
+        """Where a number column reaches a threshold in [-1, 1], compared in the column's own unit."""
+        low, high = bounds_of(dict(self.domain)[name])
+        return np.asarray(self.values[name] >= float(low + (z + 1) / 2 * (high - low)))
+
+
 def whole(domain: Domain) -> Cell:
     """The cell that is the whole domain."""
-    return {name: span if isinstance(span[0], str) else RESCALED for name, span in domain}
+    return {name: RESCALED if span is None or not is_category(span) else span for name, span in domain}
 
 
 def boxes(domain: Domain, split: Iterable[str]) -> list[Cell]:
@@ -112,87 +193,3 @@ def boxes(domain: Domain, split: Iterable[str]) -> list[Cell]:
     choices: list[list[tuple[str, Any]]] = [[(c, (value,)) for value in base[c]] for c in texts]
     choices += [[(c, (-1 + i * step, -1 + (i + 1) * step)) for i in range(parts)] for c in numbers]
     return [{**base, **dict(chosen)} for chosen in product(*choices)]
-
-
-@dataclass(frozen=True)
-class Score:
-    """intercept + sum of slope * z over numbers (z in [-1, 1]) + the coefficient of each category's value."""
-
-    intercept: Fraction
-    slopes: tuple[tuple[str, Fraction], ...] = ()
-    values: tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...] = ()
-
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.slopes) | frozenset(name for name, _ in self.values)
-
-    def span(self, cell: Cell) -> Interval:
-        """The smallest and largest score over the cell: each coordinate at its own end, exact."""
-        low = high = self.intercept
-        for name, slope in self.slopes:
-            ends = [slope * Fraction(end) for end in cell[name]]
-            low, high = low + min(ends), high + max(ends)
-        for name, coefficients in self.values:
-            table = dict(coefficients)
-            ends = [table.get(str(value), Fraction(0)) for value in cell[name]]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
-
-    def at(self, rows: int, records: Records) -> NDArray[np.float64]:
-        """The score of every record."""
-        total = np.full(rows, float(self.intercept))
-        for name, slope in self.slopes:
-            total += float(slope) * records[name]
-        for name, coefficients in self.values:
-            for value, coefficient in coefficients:
-                total += float(coefficient) * (records[name] == value)
-        return total
-
-    def to_dict(self) -> dict[str, Any]:
-        tables = {name: {value: written(q) for value, q in coefficients} for name, coefficients in self.values}
-        return {"intercept": written(self.intercept), **{name: written(q) for name, q in self.slopes}, **tables}
-
-    @staticmethod
-    def parse(given: object, domain: Domain, field: str) -> Score:
-        """The score that {"intercept": a, number_column: slope, category_column: {value: coefficient}} describes."""
-        if not isinstance(given, Mapping) or "intercept" not in given:
-            raise InputError(field, given, 'a table such as {"intercept": "-1", "age": "0.5", "sex": {"f": "0.2"}}')
-        spans = dict(domain)
-        slopes, values = [], []
-        for name, value in given.items():
-            if name == "intercept":
-                continue
-            if name not in spans:
-                raise InputError(f"{field}.{name}", name, "a column of the schema")
-            if isinstance(spans[name][0], str):
-                values.append((name, _coefficients(value, spans[name], f"{field}.{name}")))
-            else:
-                slopes.append((name, number(value, f"{field}.{name}")))
-        return Score(number(given["intercept"], f"{field}.intercept"), tuple(slopes), tuple(values))
-
-
-def _coefficients(given: object, values: Sequence[object], field: str) -> tuple[tuple[str, Fraction], ...]:
-    if not isinstance(given, Mapping):
-        raise InputError(field, given, "a coefficient for values of the category; 0 for those not named")
-    for value in given:
-        if text_of(value) not in values:
-            raise InputError(f"{field}.{value}", value, "a declared value of the category")
-    return tuple((text_of(value), number(q, f"{field}.{value}")) for value, q in given.items())
-
-
-def logistic_below(score: Fraction) -> Fraction:
-    """A double at or below 1 / (1 + e^-score)."""
-    with precision(96):
-        return max(Fraction(0), Fraction(below(1 / (1 + (-ball(score)).exp()))))
-
-
-def clashing(scores: Iterable[Score]) -> set[str]:
-    """Columns that pull different scores in different directions, so that no single record is worst for all."""
-    signs: dict[str, set[int]] = {}
-    users: dict[str, int] = {}
-    for score in scores:
-        for name, slope in score.slopes:
-            signs.setdefault(name, set()).add((slope > 0) - (slope < 0))
-        for name, _ in score.values:
-            users[name] = users.get(name, 0) + 1
-    return {name for name, seen in signs.items() if {1, -1} <= seen} | {name for name, n in users.items() if n > 1}

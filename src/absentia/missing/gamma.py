@@ -65,7 +65,7 @@ class Worse(Process):
         base = self.base.joint(reach)
         if not isinstance(base, Blocks) or base.classes:
             return self.law(reach)
-        return Blocks([gamma(block, self.odds) for block in base.blocks])
+        return Blocks([self.marked(gamma(block, self.odds)) for block in base.blocks])
 
     def restricted(self, columns: object) -> Worse:
         base = self.base.restricted(columns)
@@ -104,6 +104,8 @@ def gamma(subject: ReachLaw | Process, odds: object) -> ReachLaw | Worse:
             by=subject.by,
             kind=subject.kind,
         )
+    if not isinstance(subject, ReachLaw):
+        raise InputError("subject", subject, "a reach law or a missingness process")
     atoms = worse({Fraction(x): mass for x, mass in subject.atoms}, factor)
     return ReachLaw(
         [round_up(x) for x in atoms],

@@ -14,12 +14,13 @@ from absentia.errors import InputError
 from absentia.exact import probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.events import independent_sum, lifted, term_groups
 from absentia.missing.process import Kind, Observed, Process, provenance, stored
-from absentia.missing.text import field_of, names_of, subset_of, written
+from absentia.missing.text import by_column, field_of, names_of, subset_of, subsets_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["Factor", "Independent", "in_blocks", "independent", "independent_blocks"]
@@ -120,9 +121,8 @@ def independent(
 ) -> Independent:
     """Each named column is observed with its own rate, independently; columns not named are always observed."""
     names = names_of(columns)
-    if not isinstance(observed, Mapping):
-        raise InputError("observed", observed, "a rate for each column, such as {'bmi': '0.7'}")
-    factors = tuple((subset_of(names, [c], "observed"), probability(p, f"observed.{c}")) for c, p in observed.items())
+    rates = by_column(names, observed, "observed", "a rate for each column, such as {'bmi': '0.7'}")
+    factors = tuple((frozenset({c}), probability(p, f"observed.{c}")) for c, p in rates.items())
     return Independent(columns=names, factors=factors, because=because, by=by, kind=kind)
 
 
@@ -136,12 +136,11 @@ def independent_blocks(
 ) -> Independent:
     """Each block of columns is observed or missing as a whole, with its own rate, independently of the others."""
     names = names_of(columns)
-    if len(blocks) != len(observed):
-        raise InputError("observed", len(observed), f"one rate for each of the {len(blocks)} blocks")
-    factors = tuple(
-        (subset_of(names, block, f"blocks[{i}]"), probability(p, f"observed[{i}]"))
-        for i, (block, p) in enumerate(zip(blocks, observed, strict=True))
-    )
+    held, given = subsets_of(names, blocks, "blocks"), list_of(observed, "observed", "one rate for each block")
+    if len(held) != len(given):
+        raise InputError("observed", len(given), f"one rate for each of the {len(held)} blocks")
+    rates = [probability(p, f"observed[{i}]") for i, p in enumerate(given)]
+    factors = tuple(zip(held, rates, strict=True))
     return Independent(columns=names, factors=factors, because=because, by=by, kind=kind)
 
 

@@ -13,6 +13,7 @@ from absentia.errors import InputError
 from absentia.exact import probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, mixed
 from absentia.missing.complete import Complete
@@ -21,9 +22,9 @@ from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Observed, Process, part_of, provenance, stored
-from absentia.missing.product import claims, same_columns, weakest
+from absentia.missing.product import claims, process_of, same_columns, weakest
 from absentia.missing.selfmask import ColumnModel
-from absentia.missing.text import field_of, masses_of, names_of, written
+from absentia.missing.text import field_of, flag_of, masses_of, names_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["Mixture", "classes", "mixture", "unit_nonresponse"]
@@ -53,6 +54,8 @@ class Mixture(Process):
             raise InputError("parts", [], "at least one process")
         same_columns(self.columns, self.parts)
         object.__setattr__(self, "mass", masses_of(self.mass, len(self.parts)))
+        if not isinstance(self.at_least_nothing, bool):
+            raise InputError("at_least_nothing", self.at_least_nothing, "True or False")
         if self.at_least_nothing and not (len(self.parts) == 2 and _shows_nothing(self.parts[0])):
             raise InputError("parts", self.parts[0].name, "a process that shows nothing, and one other")
         if self.at_least_nothing:  # whether a row answers at all may depend on its values
@@ -73,24 +76,39 @@ class Mixture(Process):
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """Latent classes with independent blocks inside (T9), or forms (T10) when every type is a list of them.
 
-        A block is a group of terms that share no switch in any of the types. Anything else gives the law.
+        A block is a group of terms that share no switch in any of the types. Anything else gives the law, as does a
+        type that may follow values: one that shows nothing at least so often, or masks said to depend on values where
+        no type's do.
         """
         self.covers(reach)
-        if all(isinstance(part, Patterns) for part in self.parts) and not self.data_dependent:
-            return self.listed().joint(reach)
-        if self.at_least_nothing or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts):
+        listed = self.listed()
+        if listed is not None:
+            return listed.joint(reach)
+        steered = self.data_dependent and not any(part.data_dependent for part in self.parts)
+        if (
+            steered
+            or self.at_least_nothing
+            or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts)
+        ):
             return self.law(reach)
         shown = [part for part in self.parts if isinstance(part, FACTORIAL)]
         groups = term_groups(reach, lambda column: [(i, s) for i, p in enumerate(shown) for s in p.switches(column)])
         if len(groups) < 2 or not shown:
             return self.law(reach)
         parts = [Reach(reach.norm, terms) for terms in groups]
-        laws = [[part.law(r) for r in parts] if isinstance(part, FACTORIAL) else [] for part in self.parts]
+        shows = [isinstance(part, FACTORIAL) for part in self.parts]
+        laws = [
+            [self.marked(part.law(r)) for r in parts] if some else []
+            for part, some in zip(self.parts, shows, strict=True)
+        ]
         return Blocks(classes=list(zip(self.mass, laws, strict=True)))
 
-    def listed(self) -> Patterns:
+    def listed(self) -> Patterns | None:
         """The same process as one list of patterns, when every type is one."""
-        types = [(part, q) for part, q in zip(self.parts, self.mass, strict=True) if isinstance(part, Patterns)]
+        lists = [part.listed() for part in self.parts]
+        types = [(types, q) for types, q in zip(lists, self.mass, strict=True) if types is not None]
+        if len(types) < len(lists):
+            return None
         return Patterns(
             columns=self.columns,
             observed=tuple(seen for part, _ in types for seen in part.observed),
@@ -98,6 +116,7 @@ class Mixture(Process):
             because=self.because,
             by=self.by,
             kind=self.kind,
+            data_dependent=self.data_dependent,
         )
 
     def restricted(self, columns: object) -> Mixture:
@@ -119,15 +138,16 @@ class Mixture(Process):
         parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
         columns = names_of(field_of(data, "columns", list))
         mass = masses_of(data.get("mass"), len(parts))
-        least = data.get("at_least_nothing") is True
+        least = flag_of(data, "at_least_nothing")
         return cls(columns=columns, parts=parts, mass=mass, at_least_nothing=least, **provenance(data))
 
 
 def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, because: str = "", by: str = "") -> Mixture:
     """Rows of several types, each type with its own process; the type is drawn independently of the record."""
-    found = tuple(parts)
+    found = tuple(list_of(parts, "parts", "a list of processes"))
     if not found:
         raise InputError("parts", parts, "at least one process")
+    same_columns(None, found)
     said = claims(found, because, by)
     return Mixture(
         columns=found[0].columns,
@@ -147,7 +167,8 @@ def classes(
     by: str = "",
 ) -> Mixture:
     """Latent classes: respondent types, each with its own independent rates (columns not named: always observed)."""
-    parts = [independent(columns, rates, because, by) for rates in observed]
+    types = list_of(observed, "observed", "a list of tables, each with a rate for each column")
+    parts = [independent(columns, rates, because, by) for rates in types]
     return mixture(parts, mass, because, by)
 
 
@@ -159,6 +180,7 @@ def unit_nonresponse(
     Any process is dominated when the true probability is larger, so a lower bound is what must be declared.
     """
     q = probability(probability_of_nothing, "probability_of_nothing")
+    process_of(process, "process")
     nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
     both = mixture([nothing, process], [q, 1 - q], because, by)
     return replace(both, kind="declared", at_least_nothing=data_dependent)

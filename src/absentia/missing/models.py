@@ -14,25 +14,16 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from absentia.errors import InputError
 from absentia.exact import probability
+from absentia.law.given import list_of
 from absentia.missing.atoms import Atoms, envelope
-from absentia.missing.domain import (
-    Cell,
-    Domain,
-    Records,
-    Score,
-    boxes,
-    clashing,
-    domain_of,
-    logistic_below,
-    stored_domain,
-)
+from absentia.missing.domain import Cell, Domain, Records, boxes, domain_of, stored_domain
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Observed, Process, provenance, stored
-from absentia.missing.text import field_of, names_of, subset_of, written
+from absentia.missing.score import Score, clashing, logistic, logistic_below
+from absentia.missing.text import field_of, names_of, subset_of, table_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["PatternModel", "mar", "mnar_patterns"]
@@ -65,6 +56,10 @@ class PatternModel(Process):
     @property
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(score.columns for _, _, score in self.candidates))
+
+    @property
+    def spans(self) -> Domain:
+        return self.domain
 
     @property
     def at_random(self) -> bool:
@@ -106,7 +101,7 @@ class PatternModel(Process):
         coin = rng.random(rows)
         seen = np.ones((rows, len(self.columns)), dtype=bool)
         for i, (missing, _, score) in enumerate(self.candidates):
-            loses = (dealt == i) & (coin < logistic(score.at(rows, records)))
+            loses = (dealt == i) & (coin < logistic(score.at(rows, records.z)))
             seen[np.ix_(loses, [column in missing for column in self.columns])] = False
         return seen
 
@@ -163,18 +158,12 @@ def mnar_patterns(
     return PatternModel(columns=names, domain=spans, candidates=candidates, because=because, by=by, data_dependent=True)
 
 
-def _candidates(columns: Sequence[str], domain: Domain, given: Sequence[Any]) -> tuple[Candidate, ...]:
-    out = []
-    for i, item in enumerate(given):
+def _candidates(columns: Sequence[str], domain: Domain, given: object) -> tuple[Candidate, ...]:
+    out, words = [], "a table with missing, mass and score"
+    for i, each in enumerate(list_of(given, "patterns", f"a list, each {words}")):
         path = f"patterns[{i}]"
-        if not isinstance(item, Mapping):
-            raise InputError(path, item, "a table with missing, mass and score")
+        item = table_of(each, path, words)
         missing = subset_of(columns, item.get("missing", ()), f"{path}.missing")
         score = Score.parse(item.get("score", {"intercept": 0}), domain, f"{path}.score")
         out.append((missing, probability(item.get("mass", 1), f"{path}.mass"), score))
     return tuple(out)
-
-
-def logistic(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    chance: NDArray[np.float64] = 1 / (1 + np.exp(-score))
-    return chance

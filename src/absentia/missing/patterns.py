@@ -17,7 +17,7 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.process import Kind, Observed, Process, provenance, stored
-from absentia.missing.text import field_of, masses_of, names_of, subset_of, written
+from absentia.missing.text import field_of, masses_of, names_of, subset_of, subsets_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["Patterns", "patterns", "pieces"]
@@ -74,6 +74,9 @@ class Patterns(Process):
             nothing_missing_on_top=not any(term.any for term in reach.terms),
         )
 
+    def listed(self) -> Patterns:
+        return self
+
     def restricted(self, columns: object) -> Patterns:
         kept = names_of(columns)
         chosen = subset_of(self.columns, kept, "columns")
@@ -94,8 +97,7 @@ class Patterns(Process):
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
         columns = names_of(field_of(data, "columns", list))
-        given = field_of(data, "observed", list)
-        observed = tuple(subset_of(columns, seen, f"missing.observed[{i}]") for i, seen in enumerate(given))
+        observed = subsets_of(columns, field_of(data, "observed", list), "missing.observed")
         mass = masses_of(data.get("mass"), len(observed))
         return cls(columns=columns, observed=observed, mass=mass, **provenance(data))
 
@@ -110,7 +112,7 @@ def patterns(
 ) -> Patterns:
     """The process with these patterns of observed columns and their probabilities (default: all alike)."""
     names = names_of(columns)
-    shown = tuple(subset_of(names, seen, f"observed[{i}]") for i, seen in enumerate(observed))
+    shown = subsets_of(names, observed, "observed")
     if not shown:
         raise InputError("observed", observed, "at least one pattern")
     return Patterns(columns=names, observed=shown, mass=masses_of(mass, len(shown)), because=because, by=by, kind=kind)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,17 @@ from absentia.exact import shown
 from absentia.law.blocks import Blocks
 from absentia.law.convolution import root_up
 from absentia.law.forms import Forms
+from absentia.law.given import list_of
 from absentia.law.reachlaw import KINDS, ReachLaw
 from absentia.missing.atoms import Atoms, thinned
-from absentia.missing.domain import Records, domain_of, stored_domain
-from absentia.missing.text import names_of, subset_of, written
+from absentia.missing.domain import Domain, Records, domain_of, joined, stored_domain
+from absentia.missing.text import flag_of, names_of, subset_of, written
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Kind", "Observed", "Process", "from_dict", "part_of", "provenance", "spelled", "stored"]
+if TYPE_CHECKING:
+    from absentia.missing.patterns import Patterns
+
+__all__ = ["Kind", "Observed", "Process", "from_dict", "part_of", "provenance", "said_in", "spelled", "stored"]
 
 Observed = NDArray[np.bool_]
 Kind = Literal["design", "declared", "certified"]
@@ -49,16 +53,18 @@ class Process(ABC):
     def __post_init__(self) -> None:
         self.check_words()
         names_of(self.columns)
-        if self.kind not in KINDS:
-            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
         if self.reads or any(part.data_dependent for part in self.inside):  # whatever a stored document says
             object.__setattr__(self, "data_dependent", True)
 
     def check_words(self) -> None:
-        """Nothing, or an InputError: who says so and why are words."""
+        """Nothing, or an InputError: who says so and why are words, what is said is one of the kinds."""
         for key, value in (("because", self.because), ("by", self.by)):
             if not isinstance(value, str):
                 raise InputError(key, value, "words")
+        if self.kind not in KINDS:
+            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if not isinstance(self.data_dependent, bool):
+            raise InputError("data_dependent", self.data_dependent, "True or False")
 
     # -- what a process must say --------------------------------------------------------------------------------
 
@@ -87,6 +93,11 @@ class Process(ABC):
     def inside(self) -> tuple[Process, ...]:
         """The processes that this one is made of."""
         return ()
+
+    @property
+    def spans(self) -> Domain:
+        """What the process, or its parts together, state about the columns that they read."""
+        return joined((part.spans, part.reads) for part in self.inside)
 
     @property
     def confidence(self) -> str:
@@ -119,13 +130,23 @@ class Process(ABC):
         """The sharpest structure that is sound for this process and reach: blocks (T9), forms (T10) or the law."""
         return self.law(reach)
 
+    def listed(self) -> Patterns | None:
+        """The same process as one list of patterns; None when it is not one of a few."""
+        return None
+
+    def marked(self, law: ReachLaw) -> ReachLaw:
+        """The law of a part of the row, with what this process says of itself."""
+        depends = law.data_dependent or self.data_dependent
+        mass = [q for _, q in law.atoms]
+        return ReachLaw(law.reach, mass, law.full_reach, depends, self.because, self.by, self.kind)
+
     def covers(self, reach: Reach) -> None:
         """Refuses a reach that uses columns about which the process says nothing."""
         subset_of(self.columns, sorted(reach.columns), "reach.columns")
 
     def observed_count(self, columns: Iterable[str] | None = None) -> ReachLaw:
         """The law of the number of observed columns among these (default: all of the process)."""
-        chosen = self.columns if columns is None else tuple(columns)
+        chosen = self.columns if columns is None else list_of(columns, "columns", "a list of column names")
         return self.law(Reach(1, tuple(Term(frozenset({column}), 1.0) for column in chosen)))
 
     def mask(self, frame: Any, seed: int) -> Any:
@@ -199,10 +220,12 @@ def spelled(
 def provenance(data: Mapping[str, Any]) -> dict[str, Any]:
     """The stored words about a process, as keyword arguments."""
     words = {key: data.get(key, "") for key in ("because", "by")}
-    depends = data.get("data_dependent", False)
-    if not isinstance(depends, bool):
-        raise InputError("missing.data_dependent", depends, "true or false")
-    return {**words, "kind": data.get("kind", "declared"), "data_dependent": depends}
+    return {**words, "kind": data.get("kind", "declared"), "data_dependent": flag_of(data, "data_dependent")}
+
+
+def said_in(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the stored words that are there, for constructors that say the others themselves."""
+    return {key: value for key, value in provenance(data).items() if key in data}
 
 
 def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
@@ -212,24 +235,32 @@ def from_dict(data: Mapping[str, Any], schema: object = None) -> Process:
     (2.0,)
     """
     name = data.get("process") if isinstance(data, Mapping) else None
-    if name not in _STORED:
+    if not isinstance(name, str) or name not in _STORED:
         raise InputError("missing.process", name, f"one of {', '.join(sorted(_STORED))}")
     parse, parameters = _STORED[name]
     for key in data:
         if key not in (*_ALWAYS, *parameters):
             raise InputError(f"missing.{key}", data[key], f"a field of {name}: {', '.join(parameters + _ALWAYS)}")
-    if schema is not None and "columns" not in data:
-        data = {"columns": list(names_of(schema)), "domain": stored_domain(domain_of(schema, None)), **data}
+    if schema is not None:
+        data = _within({"columns": list(names_of(schema)), "domain": stored_domain(domain_of(schema, None))}, data)
     return parse(data)
+
+
+def _within(around: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored, with columns, and what is known about them, from around it where it says nothing."""
+    said = {key: around[key] for key in ("columns", "domain") if key in around}
+    columns, domain = data.get("columns"), said.get("domain")
+    if isinstance(columns, (list, tuple)) and isinstance(domain, Mapping):
+        said["domain"] = {name: span for name, span in domain.items() if name in columns}
+    return {**said, **data}
 
 
 def part_of(data: Mapping[str, Any], part: object, field: str) -> Process:
     """The process stored inside another; columns and domain default to those of the process around it."""
     if not isinstance(part, Mapping):
         raise InputError(f"missing.{field}", part, 'a table with process = "planned", ...')
-    around = {key: data[key] for key in ("columns", "domain") if key in data}
     try:
-        return from_dict({**around, **part})
+        return from_dict(_within(data, part))
     except InputError as e:
         inside = e.field.removeprefix("missing.")
         raise InputError(f"missing.{field}.{inside}", e.given, e.allowed, e.code, e.remedy) from None

@@ -14,16 +14,16 @@ from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, lowered, mixed
-from absentia.missing.domain import Records
+from absentia.missing.domain import Records, joined
 from absentia.missing.independent import Independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Kind, Observed, Process, part_of, provenance, stored
 from absentia.missing.sampled import Sampled
 from absentia.missing.selfmask import ColumnModel
-from absentia.missing.text import field_of, names_of
+from absentia.missing.text import field_of, flag_of, names_of
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Product", "claims", "nonresponse_on", "product", "same_columns", "weakest"]
+__all__ = ["Product", "claims", "nonresponse_on", "process_of", "product", "same_columns", "weakest"]
 
 _KINDS: tuple[Kind, ...] = ("declared", "certified", "design")  # from the weakest claim to the strongest
 
@@ -48,6 +48,8 @@ class Product(Process):
         if not self.parts:
             raise InputError("parts", [], "at least one process")
         same_columns(self.columns, self.parts)
+        if not isinstance(self.independent, bool):
+            raise InputError("independent", self.independent, "True or False")
         if not self.independent:  # any reason for not answering, values included
             object.__setattr__(self, "data_dependent", True)
 
@@ -76,11 +78,8 @@ class Product(Process):
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """The design's forms, with entries missing on top (T10 holds, T10K does not); otherwise the law."""
-        first = self.parts[0]
         self.covers(reach)
-        if first.data_dependent or not isinstance(first, (Patterns, Sampled)):
-            return self.law(reach)
-        asked = first.joint(reach)
+        asked = self.law(reach) if self.parts[0].data_dependent else self.parts[0].joint(reach)
         return replace(asked, nothing_missing_on_top=False) if isinstance(asked, Forms) else self.law(reach)
 
     def restricted(self, columns: object) -> Product:
@@ -97,10 +96,7 @@ class Product(Process):
         given = field_of(data, "parts", list)
         parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
         columns = names_of(field_of(data, "columns", list))
-        alone = data.get("independent", True)
-        if not isinstance(alone, bool):
-            raise InputError("missing.independent", alone, "true or false")
-        return cls(columns=columns, parts=parts, independent=alone, **provenance(data))
+        return cls(columns=columns, parts=parts, independent=flag_of(data, "independent", True), **provenance(data))
 
 
 def product(*parts: Process, because: str = "", by: str = "") -> Process:
@@ -110,24 +106,27 @@ def product(*parts: Process, because: str = "", by: str = "") -> Process:
     """
     if not parts:
         raise InputError("parts", parts, "at least one process")
-    same_columns(parts[0].columns, parts)
+    same_columns(None, parts)
     switches = [part for part in parts if isinstance(part, Independent)]
     models = [part for part in parts if isinstance(part, ColumnModel)]
     others = [part for part in parts if not isinstance(part, (Independent, ColumnModel))]
     factors = tuple(factor for part in switches for factor in part.factors)
+    depends = any(part.data_dependent for part in parts)
     said: dict[str, Any] = {"kind": weakest(parts), **claims(parts, because, by)}
     if models:
         rules = tuple(rule for model in models for rule in model.rules)
         own = tuple(factor for model in models for factor in model.factors)
-        last: list[Process] = [replace(models[0], rules=rules, factors=factors + own, **said)]
+        domain = joined((model.domain, model.reads) for model in models)
+        last: list[Process] = [replace(models[0], domain=domain, rules=rules, factors=factors + own, **said)]
     elif switches:
-        last = [replace(switches[0], factors=factors, **said)]
+        steered = any(part.data_dependent for part in switches)
+        last = [replace(switches[0], factors=factors, data_dependent=steered, **said)]
     else:
         last = []
     listed = sorted([*others, *last], key=lambda part: (part.data_dependent, not isinstance(part, (Patterns, Sampled))))
     if len(listed) == 1:
-        return replace(listed[0], **said)
-    return Product(columns=parts[0].columns, parts=tuple(listed), **said)
+        return replace(listed[0], data_dependent=depends, **said)
+    return Product(columns=parts[0].columns, parts=tuple(listed), data_dependent=depends, **said)
 
 
 def nonresponse_on(design: Process, because: str = "", by: str = "") -> Product:
@@ -135,6 +134,7 @@ def nonresponse_on(design: Process, because: str = "", by: str = "") -> Product:
 
     The design's law dominates (T1, T2, T3, T6, T10 hold); a known mask may reveal values, so T5 is not available.
     """
+    process_of(design, "design")
     return Product(
         columns=design.columns,
         parts=(design,),
@@ -157,10 +157,21 @@ def _within(reach: Reach, seen: frozenset[str]) -> Reach:
     return Reach(reach.norm, tuple(terms))
 
 
-def same_columns(columns: Sequence[str], parts: Iterable[Process]) -> None:
+def same_columns(columns: Sequence[str] | None, parts: Sequence[Process]) -> None:
+    """Nothing, or an InputError: every part is a process about these columns (None: those of the first)."""
     for i, part in enumerate(parts):
-        if part.columns != tuple(columns):
-            raise InputError(f"parts[{i}].columns", part.columns, f"the same columns in each part: {tuple(columns)}")
+        process_of(part, f"parts[{i}]")
+        wanted = parts[0].columns if columns is None else tuple(columns)
+        if part.columns != wanted:
+            raise InputError(f"parts[{i}].columns", part.columns, f"the same columns in each part: {wanted}")
+    joined((part.spans, part.reads) for part in parts)
+
+
+def process_of(value: object, field: str) -> Process:
+    """The process, which it must be."""
+    if not isinstance(value, Process):
+        raise InputError(field, value, "a missingness process, such as missing.planned(...)")
+    return value
 
 
 def claims(parts: Iterable[Process], because: str, by: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from absentia.missing.domain import Records
 from absentia.missing.events import Event, lifted, singles, worst
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Observed, Process, provenance, stored
-from absentia.missing.text import field_of, masses_of, names_of, subset_of
+from absentia.missing.text import field_of, masses_of, names_of, subset_of, subsets_of
 from absentia.query.reach import Reach
 
 __all__ = ["LISTED", "Sampled", "blocks_of", "matrix_sampling", "share_of"]
@@ -60,7 +60,7 @@ class Sampled(Process):
 
         Otherwise weights are rounded up to a grid of 512 steps; terms across many clusters take their worst choice.
         """
-        events, d = self.events(reach), len(self.clusters)
+        events = self.events(reach)
         touched = sorted({c for event in events for c in event.on})
         constant = sum((event.weight for event in events if not event.on), Fraction(0))
         if singles(events):
@@ -69,8 +69,9 @@ class Sampled(Process):
                 for c in event.on:
                     weights[c] += event.weight
             return {constant + level: mass for level, mass in self._chosen_sum(list(weights.values())).items()}
-        if comb(d, self.asked) <= LISTED:
-            return self.listed().powers(reach)
+        listed = self.listed()
+        if listed is not None:
+            return listed.powers(reach)
         return {worst(events, self.asked): Fraction(1)}
 
     def _chosen_sum(self, weights: Sequence[Fraction]) -> Atoms:
@@ -91,8 +92,10 @@ class Sampled(Process):
                 counts[level] = counts.get(level, 0) + number * comb(rest, k - chosen)
         return {level * unit: Fraction(number, every) for level, number in counts.items() if number}
 
-    def listed(self) -> Patterns:
-        """The same design with every choice written out."""
+    def listed(self) -> Patterns | None:
+        """The same design with every choice written out, where these are few."""
+        if comb(len(self.clusters), self.asked) > LISTED:
+            return None
         core = frozenset(self.columns).difference(*self.clusters)
         forms = tuple(core.union(*chosen) for chosen in combinations(self.clusters, self.asked))
         return Patterns(
@@ -102,6 +105,7 @@ class Sampled(Process):
             because=self.because,
             by=self.by,
             kind=self.kind,
+            data_dependent=self.data_dependent,
         )
 
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
@@ -118,9 +122,8 @@ class Sampled(Process):
                     weight[c] += event.weight
             drawn = Forms.k_of_d(self.asked, len(weight), [root_up(w, 2) for w in weight])
             return Forms.strata([drawn], core) if core else drawn
-        if comb(len(self.clusters), self.asked) <= LISTED:
-            return self.listed().joint(reach)
-        return self.law(reach)
+        listed = self.listed()
+        return self.law(reach) if listed is None else listed.joint(reach)
 
     def restricted(self, columns: object) -> Sampled:
         kept = names_of(columns)
@@ -143,8 +146,7 @@ class Sampled(Process):
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
         columns = names_of(field_of(data, "columns", list))
-        given = field_of(data, "clusters", list)
-        clusters = tuple(subset_of(columns, cluster, f"missing.clusters[{i}]") for i, cluster in enumerate(given))
+        clusters = subsets_of(columns, field_of(data, "clusters", list), "missing.clusters")
         return cls(columns=columns, clusters=clusters, asked=field_of(data, "asked", int), **provenance(data))
 
 
@@ -165,9 +167,9 @@ def matrix_sampling(
     )
 
 
-def blocks_of(columns: Sequence[str], blocks: Sequence[Iterable[str]]) -> tuple[frozenset[str], ...]:
+def blocks_of(columns: Sequence[str], blocks: object) -> tuple[frozenset[str], ...]:
     """Blocks of known columns that do not overlap."""
-    sets = tuple(subset_of(columns, block, f"blocks[{i}]") for i, block in enumerate(blocks))
+    sets = subsets_of(columns, blocks, "blocks")
     taken: set[str] = set()
     for i, block in enumerate(sets):
         if block & taken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,28 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import number, probability
+from absentia.exact import probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, envelope
-from absentia.missing.domain import (
-    Cell,
-    Domain,
-    Records,
-    Score,
-    boxes,
-    clashing,
-    domain_of,
-    logistic_below,
-    rescaled,
-    stored_domain,
-    whole,
-)
+from absentia.missing.domain import Cell, Domain, Records, boxes, domain_of, is_category, rescaled, stored_domain, whole
 from absentia.missing.independent import Factor, Independent, in_blocks
-from absentia.missing.models import logistic
 from absentia.missing.process import Observed, Process, provenance, stored
-from absentia.missing.text import field_of, names_of, subset_of, written
+from absentia.missing.score import Score, clashing, logistic, logistic_below
+from absentia.missing.text import by_column, field_of, finite, names_of, subset_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["Censoring", "ColumnModel", "mnar_censoring", "mnar_logistic", "mnar_self_masking"]
@@ -57,7 +46,7 @@ class Censoring:
         return min(([self.high] if end >= self.at else []) + ([self.low] if start < self.at else []))
 
     def missing(self, rows: int, records: Records) -> NDArray[np.float64]:
-        return np.where(records[self.column] >= float(self.at), float(self.high), float(self.low))
+        return np.where(records.at_least(self.column, self.at), float(self.high), float(self.low))
 
     def to_dict(self) -> dict[str, Any]:
         return {"column": self.column, "at": written(self.at), "high": written(self.high), "low": written(self.low)}
@@ -77,7 +66,7 @@ class Logistic:
         return logistic_below(self.score.span(cell)[0])
 
     def missing(self, rows: int, records: Records) -> NDArray[np.float64]:
-        return logistic(self.score.at(rows, records))
+        return logistic(self.score.at(rows, records.z))
 
     def to_dict(self) -> dict[str, Any]:
         return {"score": self.score.to_dict()}
@@ -111,6 +100,10 @@ class ColumnModel(Process):
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(rule.columns for _, rule in self.rules))
 
+    @property
+    def spans(self) -> Domain:
+        return self.domain
+
     def dominating(self, cell: Cell, columns: frozenset[str]) -> Independent:
         """Independent columns of which these are seen at least as often as by any record of the cell."""
         rules = [(name, rule) for name, rule in self.rules if name in columns]
@@ -143,7 +136,8 @@ class ColumnModel(Process):
         rules = tuple((name, rule) for name, rule in self.rules if name in chosen)
         factors = tuple((held & chosen, p) for held, p in self.factors if held & chosen)
         if not rules:
-            return Independent(columns=kept, factors=factors, because=self.because, by=self.by, kind=self.kind)
+            said: dict[str, Any] = {"because": self.because, "by": self.by, "kind": self.kind}
+            return Independent(columns=kept, factors=factors, data_dependent=bool(factors), **said)
         lost = sorted(frozenset().union(*(rule.columns for _, rule in rules)) - chosen)
         if lost:
             raise InputError("columns", kept, f"columns that include {lost[0]}, on which the model depends")
@@ -184,7 +178,8 @@ def mnar_logistic(
     [-1, 1]. Columns not named are always observed.
     """
     names, spans = names_of(columns), domain_of(columns, domain)
-    rules = tuple((name, Logistic(Score.parse(given, spans, f"missing.{name}"))) for name, given in missing.items())
+    scores = by_column(names, missing, "missing", "a score for each column that goes missing")
+    rules = tuple((name, Logistic(Score.parse(given, spans, f"missing.{name}"))) for name, given in scores.items())
     return ColumnModel(columns=names, domain=spans, rules=rules, because=because, by=by, data_dependent=True)
 
 
@@ -196,7 +191,8 @@ def mnar_self_masking(
     by: str = "",
 ) -> ColumnModel:
     """Each named column hides its own values: {column: (intercept, slope)} with probability logistic(a + b z)."""
-    scores = {name: {"intercept": pair[0], name: pair[1]} for name, pair in missing.items()}
+    pairs = _tuples(names_of(columns), missing, "(intercept, slope)")
+    scores = {name: {"intercept": intercept, name: slope} for name, (intercept, slope) in pairs.items()}
     return mnar_logistic(columns, scores, domain, because, by)
 
 
@@ -213,13 +209,21 @@ def mnar_censoring(
     """
     names, spans = names_of(columns), domain_of(columns, domain)
     rules = []
-    for name, (at, high, low) in missing.items():
-        if name not in names:
-            raise InputError(f"missing.{name}", name, "a column of the schema")
+    for name, (at, high, low) in _tuples(names, missing, "(threshold, high, low)").items():
         threshold = rescaled(at, dict(spans)[name], f"missing.{name}")
         chances = probability(high, f"missing.{name}.high"), probability(low, f"missing.{name}.low")
         rules.append((name, Censoring(name, threshold, *chances)))
     return ColumnModel(columns=names, domain=spans, rules=tuple(rules), because=because, by=by, data_dependent=True)
+
+
+def _tuples(columns: Sequence[str], given: object, form: str) -> dict[str, list[object]]:
+    """What is said about each named column, as many numbers as the form has."""
+    said = by_column(columns, given, "missing", f"{form} for each column that goes missing")
+    listed = {name: list_of(value, f"missing.{name}", form) for name, value in said.items()}
+    for name, value in listed.items():
+        if len(value) != form.count(",") + 1:
+            raise InputError(f"missing.{name}", value, form)
+    return listed
 
 
 def _rule(item: Any, domain: Domain, path: str) -> tuple[str, Rule]:
@@ -228,10 +232,10 @@ def _rule(item: Any, domain: Domain, path: str) -> tuple[str, Rule]:
     if "score" in item:
         return item["of"], Logistic(Score.parse(item["score"], domain, f"{path}.score"))
     column = item.get("column")
-    if column not in dict(domain):
-        raise InputError(f"{path}.column", column, "a column of the schema")
+    if column not in [name for name, span in domain if not is_category(span)]:
+        raise InputError(f"{path}.column", column, "a number column of the schema")
     high, low = probability(item.get("high"), f"{path}.high"), probability(item.get("low"), f"{path}.low")
-    return item["of"], Censoring(column, number(item.get("at"), f"{path}.at"), high, low)
+    return item["of"], Censoring(str(column), finite(item.get("at"), f"{path}.at"), high, low)
 
 
 def _split(rules: list[Rule]) -> set[str]:

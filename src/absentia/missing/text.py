@@ -8,12 +8,25 @@ from fractions import Fraction
 from typing import Any
 
 from absentia.errors import InputError
-from absentia.exact import probability
+from absentia.exact import number, probability
+from absentia.law.given import list_of
 
-__all__ = ["field_of", "masses_of", "names_of", "subset_of", "written"]
+__all__ = [
+    "by_column",
+    "field_of",
+    "finite",
+    "flag_of",
+    "masses_of",
+    "names_of",
+    "subset_of",
+    "subsets_of",
+    "table_of",
+    "written",
+]
 
 SLACK = Fraction(1, 10**9)
 _LONGEST = 25
+_LARGEST = 10**100
 
 
 def written(q: Fraction) -> str:
@@ -47,23 +60,50 @@ def names_of(columns: object, field: str = "columns") -> tuple[str, ...]:
 
 def subset_of(columns: Sequence[str], names: object, field: str) -> frozenset[str]:
     """The names as a set, all of them among the columns."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(field, names, "a list of column names")
-    chosen = list(names)
+    chosen = list_of(names, field, "a list of column names")
     known = set(columns)
     for i, name in enumerate(chosen):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise InputError(f"{field}[{i}]", name, f"a column of the schema ({_listed(columns)})")
     return frozenset(chosen)
+
+
+def subsets_of(columns: Sequence[str], lists: object, field: str) -> tuple[frozenset[str], ...]:
+    """Each list of names as a set, all of them among the columns."""
+    given = list_of(lists, field, "a list of lists of column names")
+    return tuple(subset_of(columns, names, f"{field}[{i}]") for i, names in enumerate(given))
+
+
+def table_of(value: object, field: str, allowed: str) -> Mapping[str, Any]:
+    """The table; its keys are texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InputError(field, value, allowed)
+    return value
+
+
+def by_column(columns: Sequence[str], value: object, field: str, allowed: str) -> Mapping[str, Any]:
+    """The table of what is said about some of the columns."""
+    table, known = table_of(value, field, allowed), set(columns)
+    for name in table:
+        if name not in known:
+            raise InputError(f"{field}.{name}", name, f"a column of the schema ({_listed(columns)})")
+    return table
+
+
+def finite(value: object, field: str) -> Fraction:
+    """The exact rational behind `value`, small enough for arithmetic in doubles."""
+    q = number(value, field)
+    if abs(q) > _LARGEST:
+        raise InputError(field, value, "a number between -1e100 and 1e100")
+    return q
 
 
 def masses_of(mass: object, count: int, field: str = "mass") -> tuple[Fraction, ...]:
     """`count` probabilities that sum to 1 within 1e-9 (then divided by their sum); None is uniform."""
     if mass is None:
         return tuple(Fraction(1, count) for _ in range(count))
-    if isinstance(mass, str) or not isinstance(mass, Iterable):
-        raise InputError(field, mass, f"{count} probabilities")
-    given = [probability(value, f"{field}[{i}]") for i, value in enumerate(mass)]
+    listed = list_of(mass, field, f"{count} probabilities")
+    given = [probability(value, f"{field}[{i}]") for i, value in enumerate(listed)]
     if len(given) != count:
         raise InputError(field, len(given), f"{count} probabilities, one for each")
     total = sum(given, Fraction(0))
@@ -79,6 +119,14 @@ def field_of(data: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) 
         words = {int: "an integer", list: "a list", dict: "a table"}
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise InputError(f"missing.{name}", value, " or ".join(words.get(k, k.__name__) for k in kinds))
+    return value
+
+
+def flag_of(data: Mapping[str, Any], name: str, default: bool = False) -> bool:
+    """The yes or no of a stored process."""
+    value = data.get(name, default)
+    if not isinstance(value, bool):
+        raise InputError(f"missing.{name}", value, "true or false")
     return value
 
 
