@@ -117,7 +117,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("budget.gamma", "1", "budget.gamma"),
     ("missingness", "planned", "missingness"),
     ("missingness.kind", "luck", "missingness.kind"),
-    ("missingness.asked", "bmi", "missingness.asked[0]"),
+    ("missingness.asked", "bmi", "missingness.asked"),
     ("missingness.asked", [["weight"]], "missingness.asked[0][0]"),
     ("missingness.mass", ["0.5", "0.5"], "missingness.mass"),
     ("missingness.mass", ["a", "b", "c"], "missingness.mass[0]"),
