@@ -118,7 +118,7 @@ class Guarantee:
 
     def _figure(self, epsilon: float, delta: float, bound: Bound, pure: bool, certified: bool) -> Figure:
         if epsilon == math.inf:
-            return Figure(epsilon, delta, "none", (), certified)
+            return Figure(epsilon, delta, "none", (), certified=False)
         result = (bound.pure_result if pure else None) or bound.result
         assumptions = tuple(dict.fromkeys((*bound.assumptions, *self.caveats)))
         return Figure(epsilon, delta, result, assumptions, certified)

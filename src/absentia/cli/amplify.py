@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -11,6 +12,8 @@ from typing import Any
 import click
 
 from absentia import amplification, calibration
+from absentia.amplification import Structure
+from absentia.cli.lawfile import law_of
 from absentia.cli.text import echo, echo_json, load_spec, wrapped
 from absentia.errors import InputError
 from absentia.exact import exact, probability, round_down, shown, shown_below
@@ -48,7 +51,7 @@ class LawFlags:
         distance = exact(self.sensitivity, "--sensitivity") if self.sensitivity is not None else None
         return {"law": law, "p_star": p, "sensitivity": distance, "relation": self.relation}
 
-    def law(self) -> ReachLaw | None:
+    def law(self) -> Structure | None:
         """The law that the flags or the file state; None when only p* is known."""
         if self.law_file is not None:
             if self.p_star is not None:
@@ -58,7 +61,7 @@ class LawFlags:
                 spec["data_dependent"] = True
             if self.full_reach is not None:
                 spec["full_reach"] = self.full_reach
-            return ReachLaw.from_dict(spec)
+            return law_of(spec)
         full, depends = self.full_reach, self.data_dependent
         if self.reach is None:
             if full is not None or depends:
@@ -87,7 +90,7 @@ def law_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--data-dependent", is_flag=True, help="Masks may depend on values (MAR, MNAR)."),
         click.option("--full-reach", metavar="R", help="Reach of a row with nothing missing [default: the largest]."),
         click.option(
-            "--law", "law_file", metavar="FILE", help="JSON or TOML: reach, mass, full_reach, ... ('-': stdin)."
+            "--law", "law_file", metavar="FILE", help="JSON or TOML: reach and mass; forms; blocks ('-': stdin)."
         ),
         click.option("--sensitivity", metavar="S", help="Only the distance between two rows is known (T1, T3)."),
         click.option("--reach", metavar="R", help="How far a shown row moves the query from the all-missing row."),
@@ -146,7 +149,12 @@ def amplify(
     if as_json:
         echo_json(three_figures(guarantee, asked))
     else:
-        print_three(guarantee, asked)
+        print_three(guarantee, asked, mechanism)
+
+
+def pair_of(box: BlackBox) -> str:
+    """(epsilon, delta) of a black box, rounded up."""
+    return f"({shown(box.epsilon)}, {shown(Fraction(box.delta))})"
 
 
 def _mechanism(
@@ -176,8 +184,8 @@ def three_figures(guarantee: Guarantee, asked: dict[str, Any]) -> dict[str, obje
     }
 
 
-def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
-    """The three figures as a small table, 80 columns, rounded up."""
+def print_three(guarantee: Guarantee, asked: dict[str, Any], mechanism: Noise | BlackBox) -> None:
+    """The three figures as a small table, 80 columns, rounded up; and why there is none where there is none."""
     ((name, at),) = asked.items()
     unknown = "epsilon" if name == "delta" else "delta"
     lines = []
@@ -187,6 +195,11 @@ def print_three(guarantee: Guarantee, asked: dict[str, Any]) -> None:
     echo(f"{unknown} at {name} {float(at):g} ({guarantee.relation}), proved and rounded up")
     for line in lines:
         echo(line)
+    if any(math.isinf(getattr(g.answer(**asked), unknown)) for _, g in guarantee.with_companions):
+        known = f"; on masked data it guarantees {pair_of(mechanism)}" if isinstance(mechanism, BlackBox) else ""
+        echo(wrapped(f"none: no finite {unknown} can be given at {name} {float(at):g}{known}", "  "))
+    if math.isinf(getattr(guarantee.answer(**asked), unknown)):
+        return
     echo("assuming")
     for line in guarantee.answer(**asked).assumptions:
         echo(wrapped(f"  - {line}", "    "))
@@ -229,7 +242,7 @@ def calibrate(
     echo(f"{noise} {name} for epsilon {epsilon}, delta {delta}, proved and rounded up")
     echo(f"  {'with the missingness law':<26}{shown(found.size, 10):>16}")
     echo(f"  {'without missingness':<26}{shown(plain.size, 10):>16}   {plain.size / found.size:.2f}x as much")
-    print_three(guarantee, {"delta": promise["delta"]})
+    print_three(guarantee, {"delta": promise["delta"]}, found)
 
 
 def _calibrate_black_box(stated: dict[str, Any], epsilon: str, delta: str, as_json: bool) -> None:
@@ -243,4 +256,4 @@ def _calibrate_black_box(stated: dict[str, Any], epsilon: str, delta: str, as_js
         return
     echo("a black box may spend, on masked data, before masking is counted (T1),")
     echo(f"rounded down: epsilon {shown_below(spends, 12)}, delta {shown_below(box.delta)}")
-    print_three(guarantee, asked)
+    print_three(guarantee, asked, box)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -129,7 +129,7 @@ def spelled(name: str, arguments: list[str]) -> str:
     line = f"{name}({', '.join(arguments)})"
     if len(line) <= WIDTH and "\n" not in line:
         return line
-    return f"{name}(\n" + "".join(textwrap.indent(a, "    ") + ",\n" for a in arguments) + ")"
+    return f"{name}(\n" + entries(arguments) + ")"
 
 
 def literal(value: Any) -> str:
@@ -137,7 +137,11 @@ def literal(value: Any) -> str:
     line = repr(value)
     if len(line) <= WIDTH - 16 or not isinstance(value, (dict, list)):
         return line
-    pairs = isinstance(value, dict)
-    entries = [f"{k!r}: {literal(v)}" for k, v in value.items()] if pairs else [literal(v) for v in value]
-    inside = "".join(textwrap.indent(entry, "    ") + ",\n" for entry in entries)
-    return f"{{\n{inside}}}" if pairs else f"[\n{inside}]"
+    if isinstance(value, dict):
+        return "{\n" + entries(f"{k!r}: {literal(v)}" for k, v in value.items()) + "}"
+    return "[\n" + entries(map(literal, value)) + "]"
+
+
+def entries(texts: Iterable[str]) -> str:
+    """Each on lines of its own, indented."""
+    return "".join(textwrap.indent(text, "    ") + ",\n" for text in texts)
