@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,6 +12,7 @@ from functools import lru_cache
 from absentia.errors import InputError
 from absentia.exact import probability
 from absentia.law.blocks_total import Atoms, sum_of_laws
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blocks import Block, IndependentBlocks
 from absentia.theory.bound import Bound
@@ -40,21 +41,20 @@ class Blocks:
     classes: tuple[tuple[Fraction, tuple[ReachLaw, ...]], ...]
 
     def __init__(
-        self, blocks: Sequence[ReachLaw] = (), classes: Sequence[tuple[object, Sequence[ReachLaw]]] | None = None
+        self, blocks: Iterable[ReachLaw] = (), classes: Iterable[tuple[object, Iterable[ReachLaw]]] | None = None
     ) -> None:
-        if bool(blocks) == bool(classes):
-            raise InputError("blocks", len(blocks), "one law for each block, or classes, not both")
-        for law in (*blocks, *(law for _, laws in classes or () for law in laws)):
-            if not isinstance(law, ReachLaw):
-                raise InputError("blocks", law, "a ReachLaw for each block")
-        given = tuple((probability(m, f"classes[{c}]"), tuple(laws)) for c, (m, laws) in enumerate(classes or ()))
+        laws = _laws(blocks, "blocks")
+        stacks = [] if classes is None else list_of(classes, "classes", "a list of (probability, laws of the blocks)")
+        given = tuple(_class(stack, f"classes[{c}]") for c, stack in enumerate(stacks))
+        if bool(laws) == any(each for _, each in given) or (laws and given):
+            raise InputError("blocks", len(laws), "at least one law: one for each block, or classes, not both")
         if given and sum(m for m, _ in given) != 1:
             raise InputError("classes", str(sum(m for m, _ in given)), "probabilities that sum to exactly 1")
-        if len({len(laws) for _, laws in given if laws}) > 1:
+        if len({len(each) for _, each in given if each}) > 1:
             raise InputError(
-                "classes", [len(laws) for _, laws in given], "as many blocks in every class that shows any"
+                "classes", [len(each) for _, each in given], "as many blocks in every class that shows any"
             )
-        object.__setattr__(self, "blocks", tuple(blocks))
+        object.__setattr__(self, "blocks", laws)
         object.__setattr__(self, "classes", given)
 
     @property
@@ -132,16 +132,31 @@ class Blocks:
         return {"blocks": [law.to_dict() for law in self.blocks]}
 
 
+def _laws(given: object, field: str) -> tuple[ReachLaw, ...]:
+    laws = tuple(list_of(given, field, "a ReachLaw for each block"))
+    for law in laws:
+        if not isinstance(law, ReachLaw):
+            raise InputError(field, law, "a ReachLaw for each block")
+    return laws
+
+
+def _class(given: object, field: str) -> tuple[Fraction, tuple[ReachLaw, ...]]:
+    pair = list_of(given, field, "(probability, laws of the blocks)")
+    if len(pair) != 2:
+        raise InputError(field, pair, "(probability, laws of the blocks)")
+    return probability(pair[0], field), _laws(pair[1], field)
+
+
 @lru_cache(maxsize=64)
 def total(blocks: Blocks, norm: Norm) -> ReachLaw:
     """The law behind `Blocks.total`, kept: a calibration asks for it at every scale it tries."""
     parts = [(m, laws) for m, laws in blocks.classes] or [(Fraction(1), blocks.blocks)]
     atoms: dict[float, Fraction] = {}
+    full = blocks.full_reach(norm)
     for share, laws in parts:
-        for x, q in sum_of_laws(counted(laws), norm):
-            atoms[x] = atoms.get(x, Fraction(0)) + share * q
-    first = (blocks.every_law or (ReachLaw.point(0),))[0]
-    full = max(blocks.full_reach(norm), *atoms)
+        for x, q in sum_of_laws(counted(laws), norm):  # a grid may round up beyond what all blocks reach together
+            atoms[min(x, full)] = atoms.get(min(x, full), Fraction(0)) + share * q
+    first = blocks.every_law[0]
     return ReachLaw(list(atoms), list(atoms.values()), full, blocks.data_dependent, first.because, first.by, first.kind)
 
 

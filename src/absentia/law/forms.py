@@ -22,6 +22,8 @@ from absentia.theory.forms_kahane import KahaneForms
 __all__ = ["Forms", "Group"]
 
 SLACK = Fraction(1, 10**9)
+ROUNDED = Fraction(1, 2**50)
+"""Masses this close to 1 in all are fractions written as doubles, such as 1/3"""
 
 
 @dataclass(frozen=True)
@@ -75,18 +77,28 @@ class Forms:
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        reach = tuple(_reach(r, f"reach[{b}]") for b, r in enumerate(list_of(self.reach, "reach", "a list of numbers")))
+        listed = list_of(self.reach, "reach", "one number for each block")
+        reach = tuple(_reach(r, f"reach[{b}]") for b, r in enumerate(listed))
         object.__setattr__(self, "reach", reach)
         if not reach:
             raise InputError("reach", self.reach, "one number for each block, at least one block")
-        if self.groups:
+        stated = list_of(self.forms, "forms", "a list of forms, each a list of block numbers")
+        forms = tuple(_form(f, len(reach), f"forms[{i}]") for i, f in enumerate(stated))
+        masses = list_of(self.mass, "mass", "one probability for each form")
+        if self.groups and not (forms or masses):
+            _check_groups(self.groups, len(reach))
             return
-        given = list_of(self.forms, "forms", "a list of lists of block numbers")
-        forms = tuple(_form(f, len(reach), f"forms[{i}]") for i, f in enumerate(given))
-        mass = _normalised(self.mass, len(forms))
+        mass = _completed(forms, masses, reach)
         object.__setattr__(self, "forms", forms)
         object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "groups", (Group(tuple(range(len(reach))), None, forms, mass),))
+        groups = (Group(tuple(range(len(reach))), None, forms, mass),)
+        if self.groups and self.groups != groups:
+            raise InputError(
+                "groups",
+                self.groups,
+                "nothing beside forms and mass, from which they follow (groups=() to change them)",
+            )
+        object.__setattr__(self, "groups", groups)
 
     # -- constructors -----------------------------------------------------------------------------------------
 
@@ -195,8 +207,8 @@ class Forms:
         atoms: Atoms = {Fraction(0): Fraction(1)}
         for group in self.groups:
             atoms = stacked(atoms, group.atoms(weights))
-        reach = [_root(w, norm) for w in atoms]
-        full = max(self.full_reach(norm), *reach)
+        full = self.full_reach(norm)
+        reach = [min(_root(w, norm), full) for w in atoms]  # a grid may round up beyond what all blocks reach
         return ReachLaw(reach, list(atoms.values()), full, self.data_dependent, kind="design")
 
     def full_reach(self, norm: Literal[1, 2]) -> float:
@@ -229,24 +241,43 @@ def _per_block(reach: object, d: int) -> list[object]:
     return reaches
 
 
-def _form(form: Sequence[int], d: int, field: str) -> tuple[int, ...]:
-    blocks = tuple(list_of(form, field, "a list of block numbers"))
+def _form(form: object, d: int, field: str) -> tuple[int, ...]:
+    blocks = tuple(list_of(form, field, f"different block numbers in [0, {d - 1}]"))
     whole = all(isinstance(b, int) and not isinstance(b, bool) and 0 <= b < d for b in blocks)
     if not whole or len(set(blocks)) != len(blocks):
         raise InputError(field, form, f"different block numbers in [0, {d - 1}]")
     return blocks
 
 
-def _normalised(given: object, forms: int) -> tuple[Fraction, ...]:
-    """Masses in exact proportion that sum to exactly 1."""
-    mass = list_of(given, "mass", f"one probability for each of the {forms} forms")
-    if len(mass) != forms or not forms:
-        raise InputError("mass", len(mass), f"one probability for each of the {forms} forms, at least one form")
+def _completed(
+    forms: Sequence[tuple[int, ...]], mass: Sequence[object], reach: Sequence[Fraction]
+) -> tuple[Fraction, ...]:
+    """Masses that sum to exactly 1: what lacks goes to the form that shows most; doubles of fractions are scaled."""
+    if len(mass) != len(forms) or not forms:
+        raise InputError("mass", len(mass), f"one probability for each of the {len(forms)} forms, at least one form")
     exact = [_reach(m, f"mass[{i}]") for i, m in enumerate(mass)]
     total = sum(exact, Fraction(0))
     if abs(total - 1) > SLACK:
         raise InputError("mass", float(total), "masses that sum to 1 within 1e-9")
+    if total < 1 - ROUNDED:
+        most = max(range(len(forms)), key=lambda i: sum((reach[b] ** 2 for b in forms[i]), Fraction(0)))
+        exact[most] += 1 - total
+        total = Fraction(1)
     return tuple(m / total for m in exact)
+
+
+def _check_groups(groups: Sequence[Group], d: int) -> None:
+    """Every block in one group; k blocks of a group, or a list of its forms with masses that sum to 1."""
+    known = all(isinstance(group, Group) for group in groups)
+    if not known or sorted(b for group in groups for b in group.blocks) != list(range(d)):
+        raise InputError("groups", groups, f"each of the blocks 0 to {d - 1} in exactly one group")
+    for group in groups:
+        own = set(group.blocks)
+        drawn = isinstance(group.k, int) and not isinstance(group.k, bool) and 0 <= group.k <= len(own)
+        masses = all(isinstance(m, Fraction) and m >= 0 for m in group.mass) and sum(group.mass) == 1
+        listed = len(group.forms) == len(group.mass) and masses and all(own.issuperset(f) for f in group.forms)
+        if not (drawn if group.k is not None else listed):
+            raise InputError("groups", group, "k of its blocks, or forms of its blocks with masses that sum to 1")
 
 
 def _root(weight: Fraction, norm: Literal[1, 2]) -> float:
