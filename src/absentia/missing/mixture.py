@@ -73,23 +73,22 @@ class Mixture(Process):
         """The mixture of the laws of the parts: it dominates for every record, since each part's law does."""
         return mixed((mass, part.powers(reach)) for mass, part in zip(self.mass, self.parts, strict=True))
 
+    @property
+    def steered(self) -> bool:
+        """Whether the type may follow values: nothing shown at least so often, or masks that do where no type's do."""
+        return self.at_least_nothing or (self.data_dependent and not any(p.data_dependent for p in self.parts))
+
     def joint(self, reach: Reach) -> ReachLaw | Blocks | Forms:
         """Latent classes with independent blocks inside (T9), or forms (T10) when every type is a list of them.
 
         A block is a group of terms that share no switch in any of the types. Anything else gives the law, as does a
-        type that may follow values: one that shows nothing at least so often, or masks said to depend on values where
-        no type's do.
+        type that may follow values.
         """
         self.covers(reach)
         listed = self.listed()
         if listed is not None:
             return listed.joint(reach)
-        steered = self.data_dependent and not any(part.data_dependent for part in self.parts)
-        if (
-            steered
-            or self.at_least_nothing
-            or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts)
-        ):
+        if self.steered or not all(_shows_nothing(p) or isinstance(p, FACTORIAL) for p in self.parts):
             return self.law(reach)
         shown = [part for part in self.parts if isinstance(part, FACTORIAL)]
         groups = term_groups(reach, lambda column: [(i, s) for i, p in enumerate(shown) for s in p.switches(column)])

@@ -59,7 +59,7 @@ def switches_of(missing: Process) -> Callable[[str], list[Any]] | None:
     inner = missing.base if isinstance(missing, Worse) else missing
     if isinstance(inner, Mixture):
         parts = [p for p in inner.parts if isinstance(p, (Independent, ColumnModel, Complete))]
-        if inner.at_least_nothing or not parts:
+        if inner.steered or not parts:
             return None
         return lambda c: [(i, s) for i, p in enumerate(parts) for s in p.switches(c)]
     if isinstance(inner, (Independent, ColumnModel, Complete)):
