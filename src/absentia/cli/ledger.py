@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from absentia.cli.text import echo, echo_json, load_spec, working
+from absentia.cli.text import echo, echo_json, load_spec, working, wrapped
 from absentia.errors import InputError
-from absentia.ledger.account import BINDINGS
+from absentia.exact import shown
+from absentia.ledger.account import BINDINGS, Charge
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger
 from absentia.planning.budget import Budget
@@ -25,8 +26,19 @@ def ledger() -> None:
 @click.argument("plan")
 @click.option("--epsilon", metavar="X", help="The total budget (default: the plan's own).")
 @click.option("--delta", metavar="X", help="Its delta (default: the plan's own).")
-@click.option("--binding", type=click.Choice(BINDINGS), default=BINDINGS[0], help="Which figure the budget limits.")
-@click.option("--later", "later", multiple=True, metavar="PLAN", help="A plan that may be released later; repeatable.")
+@click.option(
+    "--binding",
+    type=click.Choice(BINDINGS),
+    default=BINDINGS[0],
+    help="Which figure the budget limits: one rule for the whole book.",
+)
+@click.option(
+    "--later",
+    "later",
+    multiple=True,
+    metavar="PLAN",
+    help="A plan that may be released later; repeatable. It raises the price of PLAN once a second release is asked.",
+)
 @click.option("--aside", "aside", metavar="EPSILON", help="Set aside for certify, Laplace releases and black boxes.")
 @click.option("--aside-delta", "aside_delta", default="0", metavar="X", help="The delta set aside for black boxes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
@@ -57,13 +69,15 @@ def init(
         others = [Plan.load(p) for p in later]
     with Ledger.create(book, first, budget=total, binding=binding, later=others, aside=part) as made:  # type: ignore[arg-type]
         _shown(made, as_json)
+        if not as_json:
+            echo(wrapped(price(made, first), "  "))
 
 
 @ledger.command()
 @click.argument("book")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object with stable keys.")
 def show(book: str, as_json: bool) -> None:
-    """Budget, spent and remaining under the three readings, and every release."""
+    """Budget, spent, remaining; what later releases may use; the law as a plan states it; every release."""
     with Ledger.open(book) as found:
         _shown(found, as_json)
 
@@ -97,6 +111,16 @@ def export(book: str) -> None:
     """The whole book as JSON, checkable without the file."""
     with Ledger.open(book) as found:
         echo_json(found.export())
+
+
+def price(book: Ledger, plan: Plan) -> str:
+    """What the plan costs alone, and what it counts for once another release may follow its answers."""
+    after = book.account.after(Charge(plan.identity, plan.batch))
+    alone, ahead = after.counted(), after.ahead()
+    return (
+        f"{shown(alone)} of {float(after.limit.epsilon):g} is what this plan costs alone;"
+        f" {shown(ahead)} is what it counts for before a second release"
+    )
 
 
 def _shown(book: Ledger, as_json: bool) -> None:

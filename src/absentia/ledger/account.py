@@ -1,11 +1,13 @@
 """What the rows of a book add up to: base losses compose first (T7), missingness is counted once, on the total.
 
-Later queries may follow earlier answers, so what limits them is fixed before the first answer (THEORY section 5): a
-unit of distances, of which Gaussian releases may use a multiple, and a part set aside for everything else.
+Later queries may follow earlier answers, so what limits them is fixed before the first answer (THEORY section 5): one
+rule for the whole book, a unit of distances of which Gaussian releases may use a multiple, and a part set aside for
+everything else.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,9 +20,9 @@ from absentia.composition import MixedKnown
 from absentia.errors import InputError
 from absentia.exact import round_up
 from absentia.guarantee import Guarantee
-from absentia.law.convolution import root_up
 from absentia.ledger.beside import BesidePure, Stated
 from absentia.ledger.charge import NOTHING, Charge, Loss, distance, loss_of, read_row
+from absentia.ledger.unit import covering
 from absentia.missing import from_dict as process_from
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
@@ -30,12 +32,14 @@ from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox
 from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT, Worst
 
-__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "distance", "rows_of"]
+__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "distance", "left", "rows_of"]
 
 Binding = Literal["with_missingness", "without_missingness"]
 BINDINGS = ("with_missingness", "without_missingness")
 READINGS = (*BINDINGS, "if_mask_known")
 SUBJECT = "everything charged to the book"
+PLAINLY = Fraction(1, 10)
+"""The part of delta at which composed base losses hold what the envelope does not; the rest is the envelope's."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Account:
     """The terms fixed at opening and the charges so far; every figure is recomputed from them.
 
     `unit`: distances of which later Gaussian releases may use a multiple. `aside`: what black boxes and Laplace
-    releases may add up to beside them; the first charge, if it is one of these, stands in for a smaller `aside`.
+    releases may add up to beside them; the first charge, if it is one, stands in for a smaller `aside`.
     """
 
     missing: Process
@@ -134,16 +138,13 @@ class Account:
 
     # -- figures -----------------------------------------------------------------------------------------------------
 
-    def guarantee(self, others: Loss | None = None) -> Guarantee | None:
-        """The guarantee of everything charged so far (with `others` in place of what they add up to); None: nothing."""
+    def guarantee(self) -> Guarantee | None:
+        """What is proved of the charges so far, had they all been fixed in advance; None: nothing was charged."""
         if not self.charges:
             return None
-        if self.alone and others is None:
+        if self.alone:
             return self._first(self.charges[0])
-        beside = self.others if others is None else others
-        if self.family == "laplace":
-            return self._laplace(beside)
-        return self._gaussian(beside)
+        return self._laplace(self.others) if self.family == "laplace" else self._gaussian(self.others)
 
     def _first(self, charge: Charge) -> Guarantee:
         if charge.batch is not None:
@@ -171,27 +172,48 @@ class Account:
         return Guarantee((Stated(*grown, result, words),), self.relation, SUBJECT, plain, plain)
 
     def _gaussian(self, others: Loss) -> Guarantee:
-        """The covering multiple of the unit, adaptive; beside it the others: pure loss in full, or T1 of everything."""
+        """The smallest of the envelope's figures, T1 of the composed base losses, and these, which need no law."""
         if self.noises is None:
             return self._plain_sums(*others)
-        rows, relation = self.dependent_rows, self.relation
-        squared = (distance(self.noises, relation)) ** 2
+        composed = self._composed(self.noises, others)
+        if self.dependent_rows:
+            return composed
+        (base,) = composed.bounds
+        within = self._envelope(others)
+        sharp = (self._masked(base), base) if within is None else (*within.bounds, self._masked(base), base)
+        known = (base,) if within is None else (*within.if_mask_known.bounds, base)
+        plain = composed.without_missingness
+        return replace(composed, bounds=sharp, companion_known=replace(plain, bounds=known))
+
+    def _composed(self, noises: Batch, others: Loss) -> Guarantee:
+        """Base losses composed, whatever the masks: squared Gaussian distances, pure losses and deltas add; T8."""
+        squared, rows = distance(noises, self.relation) ** 2, self.dependent_rows
         base = MixedKnown(((Fraction(1), others.epsilon, squared),), "base", (ROWS_INDEPENDENT,), others.delta)
-        plain = Guarantee((base,), relation, SUBJECT)
-        if rows:
-            grown = MixedKnown(((Fraction(1), others.epsilon, squared * (rows + 1) ** 2),), "T8", (), others.delta)
-            return Guarantee((grown,), relation, SUBJECT, plain, Guarantee((grown,), relation, SUBJECT))
+        plain = Guarantee((base,), self.relation, SUBJECT)
+        if not rows:
+            return replace(plain, companion_without=plain, companion_known=plain)
+        stretched = ((Fraction(1), others.epsilon, squared * (rows + 1) ** 2),)
+        grown = replace(plain, bounds=(MixedKnown(stretched, "T8", (), others.delta),))
+        return replace(grown, companion_without=plain, companion_known=grown)
+
+    def _envelope(self, others: Loss) -> Guarantee | None:
+        """Of anything within the covering multiple of the unit, which alone decides it; None when there is none.
+
+        Beside it the others: pure loss in full, or T1 of everything.
+        """
         if self.share is None:
-            return Guarantee((base,), relation, SUBJECT, plain, plain)
-        sharp = self.unit.scaled(self.share).guarantee(self.missing, relation, adaptive=True)
+            return None
+        unit = self.unit.scaled(self.share)
+        sharp = unit.guarantee(self.missing, self.relation, adaptive=True)
         if others == NOTHING:
             return sharp
-        bounds: list[Bound] = [self._masked(base)]
-        known: list[Bound] = [base]
+        plain = self._composed(unit, others)
+        (base,) = plain.bounds
+        bounds, known = [self._masked(base)], [base]
         if others.delta == 0:
             bounds += [BesidePure(b, others.epsilon) for b in sharp.bounds]
             known += [BesidePure(b, others.epsilon) for b in sharp.if_mask_known.bounds]
-        return Guarantee(tuple(bounds), relation, SUBJECT, plain, Guarantee(tuple(known), relation, SUBJECT))
+        return replace(plain, bounds=tuple(bounds), companion_known=replace(plain, bounds=tuple(known)))
 
     def _masked(self, base: Bound) -> Bound:
         """T1 of everything, whatever column a later query may read."""
@@ -200,69 +222,79 @@ class Account:
             return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
         return BlackBoxAmplified(base, p)
 
-    @property
-    def asked_delta(self) -> Fraction:
+    def asked_delta(self, later: bool) -> Fraction:
         """Several Laplace releases are limited by the pure figure (T3); everything else at the budget's delta."""
-        pure = len(self.charges) > 1 and self.family == "laplace" and self.others == NOTHING
+        pure = later and self.family == "laplace" and self.others == NOTHING
         return Fraction(0) if pure and self.binding == "with_missingness" else self.limit.delta
 
     def spent(self) -> dict[str, float]:
         """Epsilon under the three readings."""
-        g = self.guarantee()
-        return {k: self._epsilon(g, k) for k in READINGS}
+        g, delta = self.guarantee(), self.asked_delta(not self.alone)
+        return {k: epsilon_of(g, k, delta) for k in READINGS}
 
-    def _epsilon(self, g: Guarantee | None, reading: str) -> float:
-        if g is None:
-            return 0.0
-        if reading == "with_missingness":
-            return g.epsilon(self.asked_delta)
-        other = g.without_missingness if reading == "without_missingness" else g.if_mask_known
-        return other.epsilon(self.asked_delta)
-
-    def binding_epsilon(self, g: Guarantee | None) -> float:
+    def binding_epsilon(self, g: Guarantee | None, delta: Fraction) -> float:
         """The figure that the budget limits; where rows depend on one another, T8 always binds."""
-        found = self._epsilon(g, self.binding)
-        return max(found, self._epsilon(g, "with_missingness")) if self.dependent_rows else found
+        found = epsilon_of(g, self.binding, delta)
+        return max(found, epsilon_of(g, "with_missingness", delta)) if self.dependent_rows else found
 
     # -- the decision ------------------------------------------------------------------------------------------------
+
+    @property
+    def composes(self) -> bool:
+        """Whether composed base losses alone limit Gaussian releases; otherwise the envelope does, or they do."""
+        return self.binding == "without_missingness" or self.dependent_rows > 0
+
+    def ahead(self) -> float:
+        """What the charges count for when another is judged that may follow their answers; inf: nothing may follow.
+
+        Each rule is a stopping rule, because one number fixed at opening decides it: the envelope's multiple, or the
+        composed distance; for Laplace noise the path-wise figure. The smaller of two rules at one delta is none, since
+        queries can be steered towards whichever the answers make the weaker; with a part of delta each it is: a path
+        that ends within a rule was within it at every step, so that rule's part covers all such paths.
+        """
+        if not self.charges:
+            return 0.0
+        delta, room = self.asked_delta(True), self.room_aside
+        if self.family == "laplace":
+            return self.binding_epsilon(self._laplace(self.others), delta)
+        if self.noises is None:
+            return self.binding_epsilon(self._plain_sums(*room), delta)
+        composed = self._composed(self.noises, room)
+        if self.composes:
+            return self.binding_epsilon(composed, delta)
+        plainly, within = composed.epsilon(PLAINLY * delta), self._envelope(room)
+        return plainly if within is None else min(plainly, within.epsilon((1 - PLAINLY) * delta))
+
+    def counted(self) -> float:
+        """The figure that is compared with the budget: a release alone counts its own."""
+        return self.binding_epsilon(self.guarantee(), self.limit.delta) if self.alone else self.ahead()
 
     def refusal(self) -> str:
         """Why these charges are more than the budget allows: "", "total", "unit" or "aside".
 
         Raises for a charge whose plain loss cannot be stated: no later total could be.
         """
-        if not self.room_aside.covers(self.others) and not self.alone and self.family == "gaussian":
+        beside = self.room_aside.covers(self.others)
+        if not beside and not self.alone and self.family == "gaussian":
             return "aside"
-        if self.alone or not self.charges:
-            g = self.guarantee()
-        elif self.family == "laplace":
-            g = self.guarantee(self.others)
-        else:
-            plain = self.binding == "without_missingness" or self.dependent_rows
-            if self.share is None and not plain:
-                return "unit"
-            g = self.guarantee(self.room_aside)
-        return "" if self.binding_epsilon(g) <= self.limit.epsilon else "total"
+        if self.counted() <= self.limit.epsilon:
+            return ""
+        held = self.alone or self.composes or self.family == "laplace" or self.share is not None
+        return "total" if held else "unit"
 
 
-def covering(total: Batch, unit: Batch) -> Fraction | None:
-    """The smallest factor c, rounded up, such that every distance of `total` is at most c times that of `unit`.
+def left(limit: Fraction, spent: float | None) -> Fraction:
+    """What remains of an epsilon; 0 where six digits of the limit cannot tell it from nothing."""
+    room = Fraction(0) if spent is None or math.isinf(spent) else limit - Fraction(spent)
+    return room if room * 10**6 >= limit else Fraction(0)
 
-    Event by event: sufficient on every observed set. None when some event, or some mixing of columns, is not in `unit`.
-    """
-    if not set(total.reach.mixed) <= set(unit.reach.mixed):
-        return None
-    found = [Fraction(total.distances.largest) / Fraction(unit.distances.largest)]
-    for wide, narrow in (
-        (unit.reach, total.reach),
-        (unit.distances.same_mask, total.distances.same_mask),
-    ):
-        room = {(t.columns, t.any): Fraction(t.weight) for t in wide.terms}
-        if any((t.columns, t.any) not in room for t in narrow.terms):
-            return None
-        most = max((Fraction(t.weight) / room[(t.columns, t.any)] for t in narrow.terms), default=Fraction(0))
-        found.append(Fraction(root_up(most, unit.reach.norm)))
-    return max(found)
+
+def epsilon_of(g: Guarantee | None, reading: str, delta: Fraction) -> float:
+    """Epsilon under one of the readings; 0 where nothing was charged."""
+    if g is None:
+        return 0.0
+    names = {"without_missingness": g.without_missingness, "if_mask_known": g.if_mask_known}
+    return names.get(reading, g).epsilon(delta)
 
 
 def _law(payload: Mapping[str, Any]) -> Process:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import html
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import reduce
 from operator import add
 from types import TracebackType
 from typing import Any, Protocol
 
 from absentia.errors import BudgetRefused, HazardRefused, InputError
-from absentia.exact import exact, probability, round_down, shown, shown_below
+from absentia.exact import exact, probability, round_down
 from absentia.guarantee import finite
-from absentia.ledger.account import BINDINGS, NOTHING, READINGS, Account, Binding, Charge, Loss, rows_of
+from absentia.ledger.account import BINDINGS, NOTHING, Account, Binding, Charge, Loss, left, rows_of
 from absentia.ledger.book import Book
 from absentia.ledger.chain import Receipt, Row
 from absentia.ledger.refusal import refused
+from absentia.ledger.text import as_text, foreseen
 from absentia.missing.process import Process
 from absentia.missing.text import written
-from absentia.plain import shortened
 from absentia.planning.batch import Batch
 
 __all__ = ["Ledger", "stated"]
@@ -69,9 +67,10 @@ class Ledger:
         """A new ledger for the dataset that the plan is about.
 
         `budget`: the total, by default the plan's own. `binding`: which figure it limits. The first release is charged
-        at its own figure. After it, releases may follow earlier answers, and what they may use is fixed here: a
-        multiple of the distances of the plan and of the `later` plans together for Gaussian noise (a path-wise
-        amplified figure is not a stopping rule), and `aside` for Laplace noise and black boxes beside it.
+        at its own figure. After it, releases may follow earlier answers, and the rule that holds them is fixed here:
+        Gaussian noise within a multiple of the distances of the plan and of the `later` plans together (which raises
+        the price of what uses only a part), or plain composition at a tenth of delta (alone, and at the whole of it,
+        without missingness); `aside` for Laplace noise and black boxes beside it.
         """
         if binding not in BINDINGS:
             raise InputError("binding", binding, " or ".join(BINDINGS))
@@ -168,7 +167,7 @@ class Ledger:
     def remaining(self) -> dict[str, float]:
         """What is left of the budget's epsilon under the three readings (never below 0)."""
         account = self.account
-        return {k: left(account, v) for k, v in account.spent().items()}
+        return {k: round_down(left(account.limit.epsilon, v)) for k, v in account.spent().items()}
 
     def verify(self, receipt: Receipt | Mapping[str, Any] | None = None) -> Receipt:
         """The newest receipt, after chain and totals were recomputed; LedgerDamaged when anything disagrees."""
@@ -182,35 +181,22 @@ class Ledger:
         return {**exported, "summary": summarised(exported)}
 
     def summary(self) -> dict[str, Any]:
-        """budget, spent, remaining, releases: what `ledger show --json` prints."""
-        return summarised(self.book.export())
+        """budget, spent, remaining, releases: what `ledger show --json` prints.
+
+        `counted`: what the charges count for when another release is judged, which may follow their answers (None:
+        no other was foreseen). `later`: the columns that later Gaussian releases may use, alone and together.
+        """
+        account = self.account
+        ahead = {"counted": finite(account.ahead()), "later": foreseen(account)}
+        return {**summarised(self.book.export()), **ahead}
 
     def statement(self) -> dict[str, Any]:
         """The summary and the rows it follows from: what a release carries along."""
         return stated(self.book.export())
 
     def show(self) -> str:
-        """The book as text, at most 80 columns."""
-        s = self.summary()
-        lines = [
-            f"ledger of dataset {s['dataset']}",
-            (
-                f"budget: epsilon {s['budget']['epsilon']}, delta {s['budget']['delta']} ({s['relation']});"
-                f" binding: {s['binding'].replace('_', ' ')}"
-            ),
-            f"{'reading':<24}{'spent':>14}{'remaining':>14}",
-        ]
-        for k in READINGS:
-            spent, limit = s["spent"][k], Fraction(s["budget"]["epsilon"])
-            room = Fraction(0) if spent is None else max(limit - Fraction(spent), Fraction(0))
-            lines.append(f"{k.replace('_', ' '):<24}{shown(spent):>14}{shown_below(room):>14}")
-        if s["releases"]:
-            lines.append(f"{'#':>3}  {'time (UTC)':<20}{'kind':<8}purpose")
-        else:
-            lines.append("no releases yet")
-        for r in s["releases"]:
-            lines.append(f"{r['sequence']:>3}  {r['time'][:19]:<20}{r['kind']:<8}{shortened(r['purpose'], 47)}")
-        return "\n".join(lines)
+        """The book as text: figures, what later releases may use, the law as a plan states it, every entry."""
+        return as_text(self.summary(), self.account)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.show())}</pre>"
@@ -241,7 +227,7 @@ def summarised(exported: Mapping[str, Any]) -> dict[str, Any]:
         "relation": account.relation,
         "missingness": account.missing.to_dict(),
         "spent": {k: finite(v) for k, v in spent.items()},
-        "remaining": {k: left(account, v) for k, v in spent.items()},
+        "remaining": {k: round_down(left(account.limit.epsilon, v)) for k, v in spent.items()},
         "releases": [{k: r[k] for k in ("sequence", "time", "kind", "purpose", "plan")} for r in rows[1:]],
         "head": dict(exported["head"]),
     }
@@ -250,11 +236,6 @@ def summarised(exported: Mapping[str, Any]) -> dict[str, Any]:
 def stated(exported: Mapping[str, Any]) -> dict[str, Any]:
     """The summary of an exported book, with header and rows: enough to check both without the file."""
     return {**summarised(exported), "header": dict(exported["header"]), "rows": list(exported["rows"])}
-
-
-def left(account: Account, spent: float) -> float:
-    """What remains of the budget's epsilon, rounded down."""
-    return max(0.0, round_down(account.limit.epsilon - Fraction(spent))) if math.isfinite(spent) else 0.0
 
 
 def worded(purpose: object) -> None:
@@ -277,13 +258,25 @@ def same_terms(account: Account, plan: Planned) -> None:
             f"schema.{differing[0]}", "another description", "the ledger's: one dataset has one schema", "E-SCHEMA",
             "Plan with the schema that the book was opened with; what counts as missing is part of the law.",
         )  # fmt: skip
-    if plan.missing.to_dict() != account.missing.to_dict():
+    if unworded(plan.missing.to_dict()) != unworded(account.missing.to_dict()):
         raise HazardRefused(
             "H19",
             "The plan states another missingness law than the ledger.",
             "One dataset has one mask, and the book accounts for it by one law.",
-            "Plan with the ledger's law (absentia ledger show), or amend the ledger's law first.",
+            "Plan with the ledger's law, which `absentia ledger show` prints for a plan. Where that law is wrong, amend"
+            " it first (Ledger.amend in Python; absentia certify amends it from the data).",
         )
+
+
+def unworded(law: Any) -> Any:
+    """A stored law without who says so and why, in its parts too: words change no figure.
+
+    Only where a process is stored: a column may be named `by` as well.
+    """
+    if isinstance(law, Mapping):
+        process = isinstance(law.get("process"), str) and isinstance(law.get("data_dependent"), bool)
+        return {k: unworded(v) for k, v in law.items() if not (process and k in ("because", "by"))}
+    return [unworded(v) for v in law] if isinstance(law, (list, tuple)) else law
 
 
 def differences(mine: Mapping[str, Any], book: Mapping[str, Any]) -> Sequence[str]:
