@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.optimize import brentq
 from scipy.stats import norm
 
 import absentia as ab
+from absentia.cli.app import cli
 from absentia.errors import BudgetRefused, HazardRefused
 from absentia.ledger.account import BINDINGS, PLAINLY, Account, left
 from absentia.ledger.charge import Charge
 from absentia.ledger.ledger import Ledger, unworded
 from absentia.ledger.text import law_of
-from release_world import LAW, SCHEMA, book_of
+from release_world import LAW, PLAN_TOML, SCHEMA, book_of
 
 TWO = ab.Budget("2", "1e-6")
 QUERIES = [ab.mean("bmi"), ab.mean("chl"), ab.histogram("hyp"), ab.mean("bmi", by="hyp"), ab.moments(["bmi", "chl"])]
@@ -206,3 +208,15 @@ def test_the_law_is_shown_as_a_plan_states_it(law: Any) -> None:
     assert max(map(len, text.splitlines())) <= 80
     again = ab.missing.from_dict(tomllib.loads(text)["missingness"], SCHEMA)
     assert again.to_dict() == law.to_dict()
+
+
+def test_init_prints_what_later_releases_may_use_and_what_the_plan_will_count(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN_TOML)
+    (tmp_path / "later.toml").write_text(PLAN_TOML.replace('epsilon = "1"', 'epsilon = "1/2"'))
+    words = ["ledger", "init", str(tmp_path / "b"), str(tmp_path / "plan.toml"), "--epsilon", "2"]
+    result = CliRunner().invoke(cli, [*words, "--later", str(tmp_path / "later.toml")])
+    assert result.exit_code == 0, result.output
+    assert "later Gaussian releases may use: hyp; bmi with hyp; any" in " ".join(result.output.split())
+    counted = float(result.output.split("costs alone; ")[1].split()[0])
+    assert 1.001 < counted < 1.3
+    assert max(map(len, result.output.splitlines())) <= 80
