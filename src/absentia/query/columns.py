@@ -12,7 +12,7 @@ import numpy as np
 
 from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
-from absentia.query.estimate import OF_OBSERVED, OF_TABLE, Reading, Row, hidden, row
+from absentia.query.estimate import AS_OF_BETA, OF_OBSERVED, OF_TABLE, Reading, Row, excess_kurtosis, hidden, row
 from absentia.query.statistic import Statistic
 
 __all__ = ["OneColumn", "count", "mean", "total", "variance"]
@@ -21,6 +21,7 @@ COUNT_SHARE = Fraction(1, 2)
 """Share of a count beside its sum: (1 + share)(1 + m^2/share) is small for every mean m in [-1, 1]."""
 SPREAD_SHARE = Fraction(1, 16)
 """Share of the sum of squares that a mean's sampling error needs: 2 % more noise."""
+OF_CATEGORIES = "count, histogram and marginal take categories; a boolean column also has a mean, the share of true."
 HIDDEN = "the noise hides how many entries there are: only the public bounds can be given"
 TOO_FEW = 3.0  # a noisy count below so many standard deviations of its noise supports no ratio
 
@@ -107,15 +108,30 @@ class Total(OneColumn):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(OneColumn):
-    """The mean of the observed entries: a private sum over a private count; both are charged."""
+    """The mean of the observed entries: a private sum over a private count; both are charged.
+
+    Of a boolean column: the share of true, from one private count of each value.
+    """
 
     kind: ClassVar[str] = "mean"
 
     def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
+        if self.of_boolean(schema):
+            return {self.both: Fraction(1)}
         number_column(schema, self.column)
         return {self.power(1): Fraction(1), self.power(0): COUNT_SHARE, self.power(2): SPREAD_SHARE}
 
+    @property
+    def both(self) -> Statistic:
+        """How many entries of a boolean column are false, and how many are true."""
+        return self.stat(cells=[self.column])
+
+    def of_boolean(self, schema: Columns) -> bool:
+        return self.column in schema.columns and schema.columns[self.column].kind == "boolean"
+
     def rows(self, schema: Columns, noisy: Noisy, sd: Mapping[Statistic, float], reading: Reading) -> list[Row]:
+        if self.of_boolean(schema):
+            return self._shares(schema, noisy, sd[self.both], reading)
         column, s, c, q = schema.columns[self.column], self.power(1), self.power(0), self.power(2)
         limits, heaviest = (column.low, column.high), maximum_weight(schema, self.weight)
         rows = []
@@ -132,9 +148,26 @@ class Mean(OneColumn):
             rows.append(row(self.name, cell, x, noise, sampling, reading, weighted(OF_OBSERVED, self.weight), limits))
         return rows
 
+    def _shares(self, schema: Columns, noisy: Noisy, sd: float, reading: Reading) -> list[Row]:
+        """true / (false + true) in every group; its sampling error as if two of each had been seen besides."""
+        limits, heaviest, rows = (0.0, 1.0), maximum_weight(schema, self.weight), []
+        for cell, (no, yes) in zip(self.groups(schema), flat(noisy[self.both]).reshape(-1, 2), strict=True):
+            n = no + yes
+            if n <= TOO_FEW * sd * math.sqrt(2) or n <= 1:
+                rows.append(hidden(self.name, cell, limits, HIDDEN))
+                continue
+            p = min(max(yes / n, 0.0), 1.0)
+            near = (n * p + 2) / (n + 4)
+            errors = sd * math.hypot(p, 1 - p) / n, math.sqrt(near * (1 - near) * heaviest / n)
+            rows.append(row(self.name, cell, yes / n, *errors, reading, weighted(OF_OBSERVED, self.weight), limits))
+        return rows
+
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
         """From a mean at the midpoint to one at a bound, and from the most to the fewest observed entries."""
         column, (low, high) = schema.columns[self.column], self.size(schema, seen)
+        if self.of_boolean(schema):
+            noise = sd[self.both]
+            return [Expectation(self.name, "each", "share", over(noise / math.sqrt(2), high), over(noise, low))]
         s, c = sd[self.power(1)], sd[self.power(0)]
         best, worst = column.halfwidth * s, column.halfwidth * math.hypot(s, c)
         return [Expectation(self.name, "each", self.column, over(best, high), over(worst, low))]
@@ -162,8 +195,8 @@ class Variance(OneColumn):
             raw = zz / n - m * m
             v = min(max(raw, 0.0), 1 - m * m)
             noise = unit * math.hypot(sd[q], 2 * m * sd[s], (2 * m * m - zz / n) * sd[c]) / n
-            sampling = unit * v * math.sqrt(2 * heaviest / n)
-            note = weighted(OF_OBSERVED, self.weight) + "; sampling error as of normal values"
+            sampling = unit * v * math.sqrt((2 + float(excess_kurtosis(m, v))) * heaviest / n)
+            note = weighted(OF_OBSERVED, self.weight) + AS_OF_BETA
             rows.append(row(self.name, cell, unit * raw * n / (n - 1), noise, sampling, reading, note, (0.0, unit)))
         return rows
 
@@ -188,7 +221,7 @@ def total(column: str, *, by: object = (), weight: str | None = None, share: obj
 
 
 def mean(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Mean:
-    """The mean of the observed entries of a number column."""
+    """The mean of the observed entries of a number column; of a boolean column, the share of true."""
     return Mean(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
 
 
@@ -224,8 +257,8 @@ def number_column(schema: Columns, name: str) -> Any:
     """The column, which must hold numbers."""
     column = schema.columns.get(name)
     if column is None or column.kind != "number":
-        code = "E-COLUMN" if column is None else "E-KIND"
-        raise InputError("column", name, "a number column of the schema", code)
+        code, remedy = ("E-COLUMN", "") if column is None else ("E-KIND", OF_CATEGORIES)
+        raise InputError("column", name, "a number column of the schema", code, remedy)
     return column
 
 

@@ -8,12 +8,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtri
 
 from absentia.query.statistic import Bins
 
-__all__ = ["OF_OBSERVED", "OF_TABLE", "Reading", "Row", "cell_names", "half_width", "hidden", "row"]
+__all__ = [
+    "AS_OF_BETA",
+    "OF_OBSERVED",
+    "OF_TABLE",
+    "Reading",
+    "Row",
+    "cell_names",
+    "excess_kurtosis",
+    "half_width",
+    "hidden",
+    "row",
+]
 
 OF_TABLE = "about this table: the interval holds the noise; sampling error is stated apart"
 OF_OBSERVED = (
@@ -22,6 +34,7 @@ OF_OBSERVED = (
 )
 
 
+AS_OF_BETA = "; sampling error as of a beta law with this mean and variance between the bounds"
 OUTSIDE = "; its errors carried it beyond what is possible, and it is shown at the bound (a biased value)"
 
 
@@ -69,6 +82,21 @@ class Reading:
         """The standard deviation of a count over samples: binomial when n is public, else Poisson; weights: at most."""
         share = min(count / self.n, 1.0) if self.n and heaviest == 1 else 0.0
         return math.sqrt(max(count, 0.0) * heaviest * (1 - share))
+
+
+def excess_kurtosis(mean: Any, variance: Any) -> Any:
+    """Of the beta law on [-1, 1] with this mean and variance: -1.2 when uniform, 0 when narrow, to 6 when exponential.
+
+    What a variance's sampling error is read from: var(s^2) = variance^2 (2 + excess)/n. Two moments and the bounds are
+    all that is released; of the laws that have them this one holds the uniform, the normal (as a limit), the
+    exponential (as a limit) and two values.
+    """
+    p, q = (1 + mean) / 2, (1 - mean) / 2
+    room = 4 * p * q  # the largest variance with this mean
+    v = np.clip(variance, 1e-12, room * (1 - 1e-9) + 1e-12)
+    total = np.maximum(room / v - 1, 1e-9)  # a + b of the beta law, a = p (a + b)
+    a, b = np.maximum(p, 1e-9) * total, np.maximum(q, 1e-9) * total
+    return 6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
 
 
 def half_width(se_noise: float, se_sampling: float, reading: Reading) -> float:

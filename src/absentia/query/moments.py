@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from absentia.errors import InputError
 from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
 from absentia.query.columns import COUNT_SHARE, HIDDEN, TOO_FEW, maximum_weight, number_column, over
-from absentia.query.estimate import OF_OBSERVED, Reading, Row, hidden, row
+from absentia.query.estimate import AS_OF_BETA, OF_OBSERVED, Reading, Row, excess_kurtosis, hidden, row
 from absentia.query.statistic import Statistic
 
 __all__ = ["Moments", "Table", "moments"]
@@ -191,7 +191,7 @@ class Table:
 
     @cached_property
     def sampling(self) -> Array:
-        """The sampling standard deviation of every covariance, as of normal values.
+        """The sampling standard deviation of every covariance as of normal values, of every variance as of beta values.
 
         The products of a pair come from the rows that show both, the means from all rows that show one: away from the
         midpoint (m = 0) the difference of the two adds its own error.
@@ -202,7 +202,9 @@ class Table:
         apart = np.outer(m**2, v) * (each - own[None, :]) + np.outer(v, m**2) * (each - own[:, None])
         apart += 2 * np.outer(m, m) * C * (each - own[None, :] - own[:, None] + self.overlap)
         np.fill_diagonal(apart, 0.0)
-        return np.asarray(np.sqrt(self.heaviest * (np.maximum(apart, 0.0) + (np.outer(v, v) + C**2) * each)))
+        spread = np.outer(v, v) + C**2
+        np.fill_diagonal(spread, v**2 * (2 + excess_kurtosis(m, v)))
+        return np.asarray(np.sqrt(self.heaviest * (np.maximum(apart, 0.0) + spread * each)))
 
     def with_covariance(self, C: Array, means: Array | None = None) -> Table:
         """The same counts with this covariance (and these means)."""
@@ -238,6 +240,7 @@ def _mean_row(name: str, prefix: str, t: Table, i: int, reading: Reading) -> Row
 
 
 COVARIANCE_NOTE = OF_OBSERVED + "; sampling error as of normal values"
+VARIANCE_NOTE = OF_OBSERVED + AS_OF_BETA
 
 
 def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[Row]:
@@ -251,7 +254,8 @@ def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[
                 out.append(hidden(name, cell, limits, HIDDEN))
                 continue
             errors = float(unit * t.noise[i, j]), float(unit * t.sampling[i, j])
-            out.append(row(name, cell, float(unit * t.covariance[i, j]), *errors, reading, COVARIANCE_NOTE, limits))
+            note = VARIANCE_NOTE if i == j else COVARIANCE_NOTE
+            out.append(row(name, cell, float(unit * t.covariance[i, j]), *errors, reading, note, limits))
     return out
 
 
