@@ -187,7 +187,7 @@ def test_a_book_with_several_releases_and_an_amended_law_verifies(tmp_path: Path
     path = tmp_path / "s.ledger"
     with ab.Ledger.create(path, plan, budget=ab.Budget("4", "1e-6"), aside=ab.Budget("1")) as book:
         first = plan.release(table(s), book, purpose="first")
-        law = ab.certify(table(s), s, book, epsilon="1", because="MCAR", by="office")
+        law = ab.certify(table(s), s, book, epsilon="1", because="MCAR", by="office", odds=1)
         assert law.amendment is not None
         again = ab.plan(s, [ab.mean("x")], law.law, budget=ab.Budget("0.5", "1e-6"))
         second = again.release(table(s), book, purpose="second")
