@@ -151,6 +151,36 @@ def test_hidden_answers_have_no_estimate() -> None:
     assert type(r.estimate) is type(r.low) is type(r.se_noise) is float
 
 
+def test_the_mean_of_a_boolean_is_the_share_of_true(world: tuple) -> None:  # type: ignore[type-arg]
+    """Among the observed entries, with an interval that keeps a length at 0 and 1."""
+    table, seen, frame = world
+    got = answers(frame, mean("hyp"), mean("hyp", by="sex"))
+    assert got["mean(hyp)", ""] == pytest.approx((table["hyp"][seen["hyp"]] == 1).mean())
+    mine = table["hyp"][seen["hyp"] & seen["sex"] & (table["sex"] == 1)]
+    assert got["mean(hyp) by sex", "sex=m"] == pytest.approx((mine == 1).mean())
+    (s,) = mean("hyp").statistics(SCHEMA)
+    (none,) = mean("hyp").answer(SCHEMA, {s: np.array([100.0, 0.0])}, {s: 1e-9})
+    assert (none.estimate, none.low) == (0, 0)
+    assert 0.02 < none.high < 0.06
+    (few,) = mean("hyp").answer(SCHEMA, {s: np.array([4.0, 5.0])}, {s: 5.0})
+    assert not few.known
+
+
+def test_refusals_name_the_field_and_what_exists() -> None:
+    """A number needs bins, a category takes none; nothing is said of features that there are not."""
+    for q, field in (
+        (histogram("age"), "bins"),
+        (histogram("sex", bins=[0, 1]), "bins"),
+        (mean("bmi", by="age"), "by"),
+    ):
+        with pytest.raises(InputError) as refusal:
+            q.validate(SCHEMA)
+        assert refusal.value.field == field
+    assert "before the table is read" in refusal.value.remedy
+    with pytest.raises(InputError, match="histogram"):
+        mean("sex").validate(SCHEMA)
+
+
 def test_intervals_of_each_noise() -> None:
     """Laplace alone: b ln 20; normal alone: 1.96 sd; together: between the two, by simulation."""
     laplace, gaussian = Reading(family="laplace"), Reading()

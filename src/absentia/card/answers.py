@@ -59,7 +59,10 @@ def tables(release: Release) -> Iterator[tuple[str, str, list[Row]]]:
 
 def _span(release: Release, query: Mapping[str, Any]) -> list[float] | None:
     """Where a mean can lie: the public bounds of its column."""
-    return release["plan"]["schema"]["columns"][query["column"]]["bounds"] if query["kind"] == "mean" else None
+    if query["kind"] != "mean":
+        return None
+    bounds: list[float] = release["plan"]["schema"]["columns"][query["column"]].get("bounds", [0, 1])  # a boolean's
+    return bounds
 
 
 def _more(count: int, what: str) -> str:
@@ -190,8 +193,8 @@ def _scale(rows: Sequence[Row], zero: bool) -> Scale:
 
 def _half(r: Row) -> float | None:
     """The longer side of the interval; half of it where there is no estimate."""
-    if r["estimate"] is None and r["low"] is not None and r["high"] is not None:
-        return (r["high"] - r["low"]) / 2
+    if r["estimate"] is None:
+        return None if r["low"] is None or r["high"] is None else float(r["high"] - r["low"]) / 2
     sides = [abs(r[k] - r["estimate"]) for k in ("low", "high") if r[k] is not None and r["estimate"] is not None]
     return max(sides) if sides else None
 

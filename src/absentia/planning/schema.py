@@ -171,6 +171,7 @@ def skeleton(header: Sequence[str]) -> str:
         '# kind = "number" needs bounds = [low, high]',
         '# kind = "category" needs values = [...] in place of bounds',
         '# kind = "boolean" needs neither',
+        "# Dates: a category with values = [...], or the `by` of [unit_rule]; else compute a number.",
     ]
     for name in header:
         lines += ["", f"[columns.{toml_key(name)}]", "kind = ", "bounds = "]

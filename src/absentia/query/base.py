@@ -21,6 +21,7 @@ Noisy = Mapping[Statistic, NDArray[np.float64]]
 
 __all__ = ["Columns", "Expectation", "Noisy", "Query", "Seen", "columns_of", "share_of"]
 
+BIN_FIRST = "Make a category of it before the table is read; a histogram or a marginal takes a number with `bins`."
 Seen = Callable[[frozenset[str]], tuple[float, float]]
 """How many rows show all of these columns: (at least, at most)."""
 
@@ -117,7 +118,7 @@ class Query(ABC):
                     raise InputError(field, name, allowed, code="E-COLUMN")
         for name in self.by:
             if schema.columns[name].kind == "number":
-                raise InputError("by", name, "category or boolean columns; bin a number column in the schema first")
+                raise InputError("by", name, "category or boolean columns", "E-KIND", BIN_FIRST)
         if set(self.by) & self.own_columns:
             raise InputError("by", sorted(set(self.by) & self.own_columns)[0], "columns the query itself does not use")
         if self.weight is not None and (self.weight not in schema.columns or not schema.columns[self.weight].weight):

@@ -150,8 +150,8 @@ class Regression(FromMoments):
         k = len(self.on)
         cells = [*self.on, "intercept", "R squared"]
         if unstable(t):
-            ends = [(-math.inf, math.inf)] * (k + 1) + [(0.0, 1.0)]
-            return [hidden(self.name, prefix + c, e, UNSTABLE) for c, e in zip(cells, ends, strict=True)]
+            limits = [(-math.inf, math.inf)] * (k + 1) + [(0.0, 1.0)]
+            return [hidden(self.name, prefix + c, ends, UNSTABLE) for c, ends in zip(cells, limits, strict=True)]
         values, (noise, sampling, shift) = _fit(t, k), Redrawn(t).errors(lambda x: _fit(x, k))
         ridge = float(_ridge(t, k))
         note = NORMAL + (f"; ridge {ridge:.2g} in units of z, which draws slopes towards 0" if ridge else "")

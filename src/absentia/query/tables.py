@@ -32,6 +32,17 @@ class Marginal(Query):
     def own_columns(self) -> frozenset[str]:
         return frozenset(c.column if isinstance(c, Bins) else c for c in self.cells)
 
+    def validate(self, schema: Columns) -> None:
+        """A number needs bins, a category takes none."""
+        for c in self.cells:
+            name, edges = (c.column, list(c.edges)) if isinstance(c, Bins) else (c, None)
+            if name in schema.columns and (schema.columns[name].kind == "number") != (edges is not None):
+                number = f"edges for {name}, which is a number: such as [0, 10, 20]"
+                raise InputError(
+                    "bins", edges, f"nothing for {name}, which is no number" if edges else number, "E-KIND"
+                )
+        super().validate(schema)
+
     def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
         return {self.stat(cells=self.cells): Fraction(1)}
 
