@@ -44,7 +44,7 @@ def main() -> None:
         "uncertified, 200 atoms": (10, lambda: ab.amplify(ab.Gaussian(2), large).epsilon("1e-6", certified=False)),
         "curve of 1,000 points, 200 atoms": (
             1,
-            lambda: ab.amplify(ab.Gaussian(2), large).curve([k / 500 for k in range(1000)]),
+            lambda: ab.amplify(ab.Gaussian(2), large).curve([k / 500 for k in range(1000)], certified=False),
         ),
         "calibration, 2 atoms": (5, lambda: ab.calibrate("gaussian", small, epsilon="1", delta="1e-6")),
         "calibration, 200 atoms": (3, lambda: ab.calibrate("gaussian", large, epsilon="1", delta="1e-6")),

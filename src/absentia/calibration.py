@@ -107,7 +107,18 @@ def smallest_scale(bound: Callable[[float], Bound], epsilon: Fraction, delta: Fr
         return min(gap, -1e-300) if met else max(gap, 1e-300)
 
     rough = _float_root(lambda s: excess(s, False), unit)
-    return None if rough is None else _proved_root(lambda s: excess(s, True), rough)
+    found = None if rough is None else _proved_root(lambda s: excess(s, True), rough)
+    return None if found is None else _read_back(bound, found, epsilon, delta)
+
+
+def _read_back(bound: Callable[[float], Bound], scale: float, epsilon: Fraction, delta: Fraction) -> float | None:
+    """That scale, or a little more, so that the epsilon which is proved at delta keeps the promise as well."""
+    step = CLOSE / 3
+    while Fraction(min(bound(scale).epsilon(delta), 1e300)) > epsilon:
+        scale, step = scale * (1 + step), 4 * step
+        if step > 1:
+            return None
+    return scale
 
 
 def _float_root(excess: Callable[[float], float], start: float) -> float | None:
@@ -165,7 +176,7 @@ def calibrate_black_box(p_star: object, *, epsilon: object, delta: object = "0")
     >>> float(calibrate_black_box("1/2", epsilon="1").epsilon)
     1.4898801256447498
     """
-    p, d = probability(exact(p_star, "p_star"), "p_star"), exact(delta, "delta")
+    p, d = probability(p_star, "p_star"), exact(delta, "delta")
     if p == 0:
         raise InputError(
             "p_star", p_star, "a number in (0, 1]: with p_star = 0 nothing is ever released about a record"

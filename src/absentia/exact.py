@@ -59,7 +59,7 @@ def exact(value: object, field: str) -> Fraction:
 
 def number(value: object, field: str) -> Fraction:
     """The exact rational behind `value`; a float stands for its binary value."""
-    if hasattr(value, "item") and not isinstance(value, (float, int)):
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()  # numpy scalars
     if isinstance(value, float):
         if not math.isfinite(value):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import echoed, number, probability, shown
+from absentia.law.given import list_of
 from absentia.theory.bound import Bound
 
 if TYPE_CHECKING:
@@ -150,9 +151,10 @@ class Guarantee:
 
     # -- other readings of the same curve ----------------------------------------------------------------------
 
-    def curve(self, epsilons: Iterable[object], *, certified: bool = False) -> list[tuple[float, float]]:
-        """(epsilon, delta) at every epsilon asked; a search for plots unless `certified`."""
-        return [(echoed(number(e, "epsilon")), self.delta(e, certified=certified)) for e in epsilons]
+    def curve(self, epsilons: Iterable[object], *, certified: bool = True) -> list[tuple[float, float]]:
+        """(epsilon, delta) at every epsilon asked; certified=False is a float search, for plots."""
+        asked = list_of(epsilons, "epsilons", "a list of numbers >= 0")
+        return [(echoed(number(e, "epsilon")), self.delta(e, certified=certified)) for e in asked]
 
     def tradeoff(self, alpha: object, *, certified: bool = True) -> float:
         """A proved lower bound of f(alpha), the smallest type II error of any test at level alpha (f-DP).

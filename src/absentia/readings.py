@@ -74,7 +74,7 @@ def plot(guarantee: Guarantee, ax: Axes | None, largest: float | None) -> Axes:
     top = largest or max(1e-3, min(60.0, guarantee.without_missingness.epsilon("1e-9", certified=False)))
     epsilons = np.linspace(0, top, 121)
     for (name, g), style in zip(guarantee.with_companions, ("-", ":", "--"), strict=True):
-        values = [d if d > 0 else math.nan for _, d in g.curve(epsilons.tolist())]
+        values = [d if d > 0 else math.nan for _, d in g.curve(epsilons.tolist(), certified=False)]
         ax.semilogy(epsilons, values, style, label=f"{name} ({g.result})" if g is guarantee else name)
     ax.set_xlabel("epsilon")
     ax.set_ylabel("delta")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from flint import arb
 
 from absentia.errors import InputError
-from absentia.exact import ball, below, probability, round_down, round_up
+from absentia.exact import ball, below, number, probability, round_down, round_up
 from absentia.theory.bound import BallBound, Bound, proved_above
 from absentia.theory.channel import class_profile, nonnegative
 from absentia.theory.noise import BlackBox
@@ -59,10 +59,18 @@ class ProfileBase(Bound):
         self.profile = profile
 
     def delta(self, epsilon: Fraction, *, certified: bool = True) -> float:
-        value = self.profile(max(0.0, round_down(epsilon)))
-        if not value >= 0:
+        at = max(0.0, round_down(epsilon))
+        try:
+            value = self.profile(at)
+        except OverflowError:
+            return 1.0  # beyond what the profile can compute it says nothing
+        except Exception as problem:
+            allowed = f"a function from epsilon >= 0 to delta (at {at:g}: {problem})"
+            raise InputError("profile", type(problem).__name__, allowed) from problem
+        exact = number(value, "profile")
+        if exact < 0:
             raise InputError("profile", value, "deltas >= 0 at every epsilon >= 0")
-        return min(1.0, float(value))
+        return min(1.0, round_up(exact))
 
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
         return smallest_double(lambda e: Fraction(self.delta(Fraction(e))) <= delta)
@@ -70,9 +78,12 @@ class ProfileBase(Bound):
 
 def smallest_double(holds: Callable[[float], bool]) -> float:
     """The smallest double >= 0 at which a property that stays true once true holds; inf if it never does."""
-    low, high = -1, 0x7FEFFFFFFFFFFFFF  # doubles >= 0 are ordered like their bit patterns
-    if not holds(as_double(high)):
-        return math.inf
+    top = 1.0
+    while not holds(top):
+        top *= 2
+        if top == math.inf:
+            return math.inf
+    low, high = -1, struct.unpack("<q", struct.pack("<d", top))[0]  # doubles >= 0 are ordered like their bit patterns
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(as_double(middle)) else (middle, high)

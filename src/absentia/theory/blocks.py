@@ -73,6 +73,8 @@ class SumOfLosses(Bound):
         if wanted >= self.pure():
             return 0.0
         plans = self._plans_at(wanted)
+        if not plans:
+            return 1.0
         plan = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._delta(plan, wanted, False))
         return max(self._delta(plan, wanted, certified), NEVER)
 
@@ -83,15 +85,21 @@ class SumOfLosses(Bound):
         if delta >= 1:
             return 0.0
         plans = self._plans_for(delta)
+        if not plans:
+            return pure
         plan = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._epsilon(plan, delta, False))
         return min(pure, self._epsilon(plan, delta, certified))
 
     def _delta(self, plan: Plan, epsilon: float, certified: bool) -> float:
         grids = self._grids(plan, certified)
+        if not usable(grids):
+            return 1.0
         return composed(grids, Cumulant.of_grid(grids).order_at_epsilon(epsilon)).delta(epsilon)
 
     def _epsilon(self, plan: Plan, delta: Fraction, certified: bool) -> float:
         grids, theta = self._grids(plan, certified), plan.theta
+        if not usable(grids):
+            return math.inf
         fine, best = Cumulant.of_grid(grids), math.inf
         for _ in range(4):
             bound = composed(grids, theta)
@@ -114,18 +122,24 @@ class SumOfLosses(Bound):
                 return math.inf
             return max(0.0, above(sum((x * count for x, count in largest if x is not None), arb(0))))
 
-    def _sketch(self, cut: float) -> tuple[Cumulant, float]:
-        """The float picture of all parts with losses above `cut` called infinite, and the infinite mass."""
+    def _sketch(self, cut: float) -> tuple[Cumulant, float] | None:
+        """The float picture of all parts with losses above `cut` called infinite, and the infinite mass.
+
+        None where that leaves some part no finite loss, or losses beyond what doubles can tell apart.
+        """
         capped = [(sketched(part).capped(cut), count) for part, count in self.parts]
+        if not all(losses.usable for losses, _ in capped):
+            return None
         return Cumulant.of(capped), sum(count * losses.infinite for losses, count in capped)
 
     def _plans_for(self, delta: Fraction) -> list[Plan]:
         """How to find epsilon: without a cut, and with the cut that promises the least if that is much less."""
 
         def plan(cut: float) -> Plan | None:
-            cumulant, infinite = self._sketch(cut)
-            if cut < math.inf and infinite >= delta:
+            sketch = self._sketch(cut)
+            if sketch is None or (cut < math.inf and sketch[1] >= delta):
                 return None
+            cumulant, infinite = sketch
             theta = cumulant.order_at_delta(math.log(max(float(delta - Fraction(infinite)), 1e-300)))
             return Plan(cumulant, theta, max(0.0, cumulant.moments(theta)[1]), log_of(delta), cut)
 
@@ -135,9 +149,10 @@ class SumOfLosses(Bound):
         """How to find delta: as `_plans_for`."""
 
         def plan(cut: float) -> Plan | None:
-            if cut < 2 * epsilon:
+            sketch = None if cut < 2 * epsilon else self._sketch(cut)
+            if sketch is None:
                 return None
-            cumulant, infinite = self._sketch(cut)
+            cumulant, infinite = sketch
             theta = cumulant.order_at_epsilon(epsilon)
             guess = cumulant.log_delta(theta) + theta * (cumulant.moments(theta)[1] - epsilon)
             total = float(np.logaddexp(guess, math.log(infinite) if infinite else -math.inf))
@@ -165,9 +180,13 @@ class Plan(NamedTuple):
 
 
 def first_and_best(plan: Callable[[float], Plan | None], value: Callable[[Plan], float], much: float) -> list[Plan]:
-    """The plan without a cut, and the most promising one with a cut below where its order puts weight."""
+    """The plan without a cut, and the most promising one with a cut below where its order puts weight; none, if none.
+
+    Nothing is promised then: T2 answers, or the plain composition.
+    """
     first = plan(math.inf)
-    assert first is not None
+    if first is None:
+        return []
     weighty = first.sketch.upper_end(first.theta)
     others = [other for cut in LADDER if cut < weighty and (other := plan(cut)) is not None]
     best = min(others, key=value, default=first)
@@ -246,6 +265,10 @@ def grid_gap(plan: Plan, n: int) -> float:
     cell = math.sqrt(12 * COST * scale / (n * (plan.theta + 1)))
     gap = max(cell / FINER, 4 * (top - bottom) / LARGEST, 2.0**-60)
     return 2.0 ** math.floor(math.log2(gap))
+
+
+def usable(grids: Sequence[tuple[GridLosses, int]]) -> bool:
+    return all(losses.mass.max() > 0 for losses, _ in grids)
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,8 @@ __all__ = ["PRECISIONS", "BallBound", "Bound", "proved_above"]
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
 """Bits tried in turn; the first that gives 60 correct bits is used."""
+CLOSE = 1e-10
+"""How close, relatively, a proved epsilon is to one that is not proved"""
 
 
 class Bound(ABC):
@@ -118,24 +120,27 @@ class BallBound(Bound):
         return 0.0 if self.delta(Fraction(0)) == 0 else math.inf
 
     def _prove_epsilon(self, guess: float, delta: Fraction) -> float:
-        """The guess, polished by one Newton step in balls and stepped up until the ball proves it; then halved back."""
+        """The smallest proved epsilon near the guess, to CLOSE: polished by a Newton step in balls, then up or down."""
         if guess < 1e-9 and self._proves(0.0, delta):
             return 0.0
-        candidate = guess * (1 + 2.0**-50)
-        if guess > 0 and self._proves_closely(candidate, delta):
-            return candidate
-        candidate = self._polished(guess, delta)
-        step, refused = max(candidate * 2.0**-51, 1e-30), candidate
-        if candidate > guess * (1 + 1e-9) and not self._proves(guess, delta):
-            refused = guess  # where delta hardly falls, a Newton step may overshoot by any factor
-        while not self._proves(candidate, delta):
-            refused, candidate, step = candidate, candidate + step, 4 * step
-            if candidate > 1e300:
-                return math.inf
-        while candidate - refused > 1e-10 * candidate:  # where floats carried few digits the steps grew large
-            middle = refused + (candidate - refused) / 2
-            refused, candidate = (refused, middle) if self._proves(middle, delta) else (middle, candidate)
-        return candidate
+        refused, proved = 0.0, guess * (1 + 2.0**-50)
+        step = max(proved * 2.0**-51, 1e-30)
+        if not self._proves(proved, delta):
+            refused, proved = proved, max(self._polished(guess, delta), proved + step)
+            while not self._proves(proved, delta):
+                refused, proved, step = proved, proved + step, 4 * step
+                if proved > 1e300:
+                    return math.inf
+        step = CLOSE * proved  # a guess may also lie too high: where delta hardly falls, or floats carry few digits
+        while step < proved - refused:
+            if not self._proves(proved - step, delta):
+                refused = proved - step
+                break
+            proved, step = proved - step, 4 * step
+        while proved - refused > CLOSE * proved:
+            middle = refused + (proved - refused) / 2
+            refused, proved = (refused, middle) if self._proves(middle, delta) else (middle, proved)
+        return proved
 
     def _proves(self, epsilon: float, delta: Fraction) -> bool:
         """Whether delta(epsilon) <= delta, decided in balls at the first precision that can tell."""
@@ -147,14 +152,6 @@ class BallBound(Bound):
                 if value > limit:
                     return False
         return False
-
-    def _proves_closely(self, epsilon: float, delta: Fraction) -> bool:
-        """Whether one ball proves delta(epsilon) <= delta and leaves less than 1e-12 of epsilon on the table."""
-        with precision(PRECISIONS[0]):
-            value, limit = self.delta_ball(arb(epsilon)), ball(delta)
-            if not (value.is_finite() and value > 0 and value <= limit):
-                return False
-            return float((limit / value).log().mid()) <= -self.slope(epsilon) * epsilon * 1e-12
 
     def _polished(self, guess: float, delta: Fraction) -> float:
         """One Newton step on ln delta from a ball value; the slope may be rough, the value is not."""
@@ -177,4 +174,6 @@ def log_of(q: Fraction) -> float:
     """ln q in floating point for any positive rational, however small."""
     if q <= 0:
         return -math.inf
+    if Fraction(1, 2) < q < 2:
+        return math.log1p(float(q - 1))
     return math.log(q.numerator) - math.log(q.denominator)

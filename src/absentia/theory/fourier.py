@@ -161,6 +161,8 @@ def composed(parts: Parts, theta: float) -> Tilted:
     """The bound of the module's first formula, sharp near the epsilon at which the order theta is right."""
     gap, cumulant = parts[0][0].gap, Cumulant.of_grid(parts)
     bottom, top = window(cumulant, theta)
+    if not math.isfinite(bottom + top):  # losses so large that floats cannot tell them apart: claim nothing
+        return Tilted(0.0, np.zeros(1), np.zeros(1), 1.0, 0.0)
     low = math.floor(bottom / gap)
     length = min(LARGEST, 1 << max(4, math.ceil((top - bottom) / gap + 2).bit_length()))
     tau, z = theta * gap, cumulant.each(theta)

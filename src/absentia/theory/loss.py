@@ -35,6 +35,7 @@ Numbers = NDArray[Any]  # float64, or Python objects that hold balls
 BITS = 128
 LEFT = 8.0  # P puts less than 1e-15 further left; that mass is raised to the lowest level kept
 FINER = 4  # grid points of the sum in one cell between nodes
+FARTHEST = 1e60  # noise scales beyond which floats are not asked
 STEP, POINTS = 0.01, 4000  # distance (in units of the noise scale) and number of the finest nodes
 
 
@@ -57,6 +58,8 @@ class LossPair:
 
     def sketch(self) -> Losses:
         """A float picture of the losses on coarse nodes: to choose the order and the grid, never to claim."""
+        if max(x for x, _ in (*self.up, *self.down)) > FARTHEST * self.noise.size:
+            return Losses(np.zeros(1), np.zeros(1), 1.0)
         nodes = dense_nodes(self, 1e-300)
         return at_nodes(self, np.append(nodes[:-1:10], nodes[-1]), proved=False)
 

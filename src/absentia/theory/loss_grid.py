@@ -20,6 +20,11 @@ class Losses:
     mass: NDArray[np.float64]
     infinite: float
 
+    @property
+    def usable(self) -> bool:
+        """Whether any finite loss is left to transform."""
+        return bool(self.mass.max() > 0 and np.isfinite(self.level).all() and np.isfinite(self.mass).all())
+
     def capped(self, cut: float) -> Losses:
         """The same with every loss above `cut` raised to infinity (ii)."""
         if self.level[-1] <= cut:

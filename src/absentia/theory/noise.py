@@ -81,7 +81,7 @@ class Noise(ABC):
             raise InputError("distance", distance, "a number >= 0")
         if a <= 0:
             raise InputError("alpha", alpha, "a number > 0")
-        return max(0.0, proved_above(lambda: self.profile_ball(ball(x) / ball(self.size), ball(a).log())))
+        return min(1.0, max(0.0, proved_above(lambda: self.profile_ball(ball(x) / ball(self.size), ball(a).log()))))
 
     @abstractmethod
     def profile_ball(self, shift: arb, epsilon: arb) -> arb:

@@ -40,6 +40,10 @@ ASSUMPTIONS = (ROWS_INDEPENDENT, REACH_BOUND, HIDDEN_MASK)
 ORIGIN: Atoms = ((Fraction(0), Fraction(1)),)
 
 
+FARTHEST = 1e150
+"""Noise scales beyond which the squares of Gaussian distances leave the doubles"""
+
+
 class Worst(Bound):
     """The larger of several curves, point by point: both directions of one relation."""
 
@@ -58,6 +62,8 @@ class Worst(Bound):
 def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute") -> Bound:
     """The exact dominating pair of a reach law under Laplace or Gaussian noise (T2; section 7 for add/remove)."""
     if noise.family == "gaussian":
+        if atoms[-1][0] > FARTHEST * noise.size:
+            raise InputError("law", atoms[-1][0], f"reaches of at most {FARTHEST:g} noise scales")
         atoms = _visible(atoms, noise.size)
     if relation == "substitute" and len(atoms) == 1:  # nothing is random: the plain profile at twice the reach
         return KnownMask(noise, atoms, 2, "T2", ASSUMPTIONS, "T3")

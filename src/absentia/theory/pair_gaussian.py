@@ -65,7 +65,7 @@ class GaussianPair(BallBound):
     def _loss(self, tau: float) -> float:
         """ln P(tau)/Q(tau)."""
         u, lu, v, lv = self._floats
-        return float(_lse(lu - u * u / 2 + tau * u) - _lse(lv - v * v / 2 - tau * v))
+        return _log_mean(lu, tau * u - u * u / 2) - _log_mean(lv, -tau * v - v * v / 2)
 
     def _log_tails(self, tau: float) -> tuple[float, float]:
         u, lu, v, lv = self._floats
@@ -178,9 +178,15 @@ class GaussianPair(BallBound):
         return Side(y, p.log() - q.log() - epsilon, q)
 
     def _at_limit(self, epsilon: arb) -> arb:
-        """0 when the loss never reaches epsilon; else delta a little before the limit, which is larger."""
+        """0 when the loss never reaches epsilon; else delta a little before the limit, which is larger.
+
+        And at most 1 - e^epsilon m, m the mass at 0 that both sides share.
+        """
         mass = sum((ball(q) for x, q in self.low if x == 0), arb(0))
-        return arb(0) if epsilon >= -mass.log() else self.delta_ball(arb(self._limit * (1 - 2.0**-40)))
+        if epsilon >= -mass.log():
+            return arb(0)
+        shared = (1 - epsilon.exp() * mass).max(arb(0))
+        return shared.min(self.delta_ball(arb(self._limit * (1 - 2.0**-40)))) if self._limit > 0 else shared
 
     @cached_property
     def _cache(self) -> dict[int, tuple[list[tuple[arb, arb]], list[tuple[arb, arb]]]]:
@@ -209,6 +215,13 @@ class GaussianPair(BallBound):
 def _columns(atoms: Atoms, sigma: float) -> tuple[Array, Array]:
     x = np.array([float(x) for x, _ in atoms]) / sigma
     return x, np.array([log_of(q) for _, q in atoms])
+
+
+def _log_mean(log_mass: Array, exponent: Array) -> float:
+    """ln sum q e^x for masses that sum to 1, also where it is tiny."""
+    with np.errstate(over="ignore"):
+        excess = float(np.sum(np.exp(log_mass) * np.expm1(exponent)))
+    return math.log1p(excess) if abs(excess) < 0.5 else _lse(log_mass + exponent)
 
 
 def _lse(values: Array) -> float:
