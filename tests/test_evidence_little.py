@@ -160,7 +160,10 @@ def test_one_pattern_is_nothing_to_compare() -> None:
     assert "fewer than two patterns" in str(run(frame(X), numbers(3)))
     X[:25] = np.nan
     assert "fewer than two patterns" in str(run(frame(X), numbers(3)))
-    assert "fewer than two patterns" in str(run(frame(X[:0]), numbers(3)))
+    assert "x1 is never observed" in str(run(frame(X[:0]), numbers(3)))
+    X[:, 1:], X[:, 0] = np.nan, 7
+    reason = str(run(frame(X), numbers(3)))
+    assert "x0 is constant where observed, x1 is never observed" in reason
 
 
 def test_more_than_64_columns() -> None:

@@ -25,7 +25,8 @@ from absentia.table.profile import STAMP, Profile, profile
 DOCS = Path(__file__).parents[1] / "docs" / "profile.md"
 NUMBER = {"kind": "number", "bounds": [0, 9]}
 KEYS = """
-    schema_version stamp rows rows_left_out columns_in_scope width missing_rate unparsed observed_histogram
+    schema_version stamp rows declared_n rows_left_out entries_of_other_items rows_without_order
+    columns_in_scope width missing_rate unparsed observed_histogram
     fully_missing_rows p_star p_star_interval k rho asked_k eta always_observed without_always_observed
     distinct_patterns rows_in_unlisted_patterns patterns both_missing
 """.split()  # noqa: SIM905
@@ -168,6 +169,41 @@ def test_a_long_table_has_its_declared_items_as_columns() -> None:
     assert "relative to 10 columns" in str(p)
 
 
+def test_what_does_not_parse_is_counted_in_the_rows_that_count() -> None:
+    people = Schema.from_dict({"unit": "p", "unit_rule": {"keep": "last", "by": "t"}, "columns": {"a": NUMBER}})
+    table = pl.DataFrame({"p": [1] * 6 + [2, 2], "t": [*range(6), 1, 2], "a": ["x"] * 6 + ["x", "3"]})
+    assert profile(table, people).unparsed == {"a": 1}
+    ties = Schema.from_dict({"unit": "p", "columns": {"a": NUMBER, "b": {"kind": "category", "values": ["u"]}}})
+    rows = [[1, "x", ""], [1, "", "v"], [1, "", ""], [2, "x", "u"], [2, "", "u"]]
+    found = {
+        str(profile(pl.DataFrame(some, orient="row", schema=["p", "a", "b"]), ties).counts.unparsed)
+        for some in (rows, rows[::-1], rows[1:] + rows[:1])
+    }
+    assert len(found) == 1
+
+
+def test_a_schema_that_does_not_fit_is_said() -> None:
+    table = pl.DataFrame(
+        {"a": ["40,411"] * 25, "p": range(25), "t": ["2020-01-01T05:00", "01/02/2020", *["x", ""] * 11, "3"]}
+    )
+    document = {"n": 30, "unit": "p", "unit_rule": {"keep": "first", "by": "t"}, "columns": {"a": NUMBER}}
+    found = profile(table, Schema.from_dict(document))
+    assert (found.to_dict()["declared_n"], found.to_dict()["rows_without_order"]) == (30, 23)
+    text = " ".join(str(found).split())
+    assert "The schema declares n = 30" in text
+    assert "23 rows have no number or date in t" in text
+    assert "not 1,234.5" in text
+    fitting = str(profile(pl.DataFrame({"a": [1]}), Schema.from_dict({"n": 1, "columns": {"a": NUMBER}})))
+    assert not re.search("declares|no number|1,234.5|left out", fitting)
+
+
+def test_names_with_one_prefix_stay_different() -> None:
+    names = [f"questionnaire_about_health_and_habits_part_{i}" for i in range(5)]
+    table = pl.DataFrame([[None, 1, None, 1, None], [2, None, 3, None, 4]], schema=names, orient="row")
+    lines = [line for line in str(profile(table, schema(*names))).splitlines() if "%  #" in line and "..." in line]
+    assert len({line[:32] for line in lines}) == 5
+
+
 SCHEMA = '[columns.a]\nkind = "number"\nbounds = [0, 9]\n[columns.b]\nkind = "number"\nbounds = [0, 9]\n'
 CSV = "a,b,who\n1,2,x\n,,y\n,3,x\n4,,y\n5,6,x\n"
 
@@ -214,7 +250,21 @@ def test_bad_input_is_exit_code_2_and_shows_no_cell(
     with pytest.raises(SystemExit) as done:
         main(["profile", table, "--schema", toml, *(table if x == "TABLE" else x for x in extra)])
     assert done.value.code == 2
-    assert "absentia: [E-" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "absentia: [E-" in shown.err
+    assert shown.out == ""
+
+
+def test_evidence_of_a_long_table_is_refused_before_anything_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("u,i,r\n1,1,3\n")
+    (tmp_path / "s.toml").write_text(
+        '[long]\nuser = "u"\nitem = "i"\nvalue = "r"\nn_items = 2\n[columns.r]\nkind = "number"\nbounds = [0, 9]\n'
+    )
+    with pytest.raises(SystemExit) as done:
+        main(["profile", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml"), "--evidence"])
+    assert (done.value.code, capsys.readouterr().out) == (2, "")
 
 
 def test_the_page_runs_and_lists_every_key() -> None:

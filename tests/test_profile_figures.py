@@ -72,3 +72,14 @@ def test_everything_carries_scope_and_stamp(d: int) -> None:
 def test_nothing_to_show_is_no_figure(tmp_path: Path) -> None:
     assert [path.stem for path in draw(table(4, rate=0), tmp_path)] == ["missing"]
     assert draw(table(4, n=0), tmp_path / "none") == []
+
+
+def test_names_of_any_script_are_drawn_without_a_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    names = ["年齢", "عمر", "उम्र", *(f"questionnaire_about_health_and_habits_{i}" for i in range(5))]
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(np.where(rng.random((60, 8)) < 0.4, np.nan, 0.5), schema=names, orient="row")
+    p = profile(frame, Schema.from_dict({"columns": dict.fromkeys(names, UNIT)}))
+    assert len(draw(p, tmp_path)) == 3
+    assert not recwarn.list
+    labels = [label.get_text() for label in missing_bars(p).axes[0].get_yticklabels()]
+    assert len(set(labels)) == 8

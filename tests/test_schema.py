@@ -125,6 +125,7 @@ BAD: list[tuple[str, Any]] = [
     ("unit_rule", {"unit_rule": {"at_most": 2}, "columns": {"a": NUMBER}}),
     ("unit_rule.keep", {"unit": "p", "unit_rule": {"keep": "any"}, "columns": {"a": NUMBER}}),
     ("unit_rule.by", {"unit": "p", "unit_rule": {"keep": "first"}, "columns": {"a": NUMBER}}),
+    ("unit_rule.by", {"unit": "p", "unit_rule": {"keep": "last", "at_most": 2}, "columns": {"a": NUMBER}}),
     ("unit_rule.at_most", {"unit": "p", "unit_rule": {"at_most": 0}, "columns": {"a": NUMBER}}),
     ("long.user", {"long": {"item": "i", "value": "a", "n_items": 3}, "columns": {"a": NUMBER}}),
     ("long.items", {"long": {"user": "u", "item": "i", "value": "a"}, "columns": {"a": NUMBER}}),

@@ -42,6 +42,8 @@ CASES = {
     b"a\n1\n\n2": [("1",), (None,), ("2",)],
     b"a,b\n1,\x00\n": [("1", "\x00")],
     b'a,b\n\r2,","\n': [("\r2", ",")],
+    b'a,"b\n(kg)"\n1,2\n': [("1", "2")],
+    b'a,"b\r\n""c"""\r\n1,2\n': [("1", "2")],
 }
 
 
@@ -95,6 +97,8 @@ SCHEMA = Schema.from_dict({"n": 5, "columns": {"a": {"kind": "number", "bounds":
         ("E-ENCODING", "t.csv", "a,b\n1,2\n".encode("utf-16")),
         ("E-EMPTY", "t.csv", b""),
         ("E-EMPTY", "t.csv", b"\n1\n"),
+        ("E-HEADER", "t.csv", b"a,b\r1,2\r3,4\r"),
+        ("E-HEADER", "t.csv", b'a,"b\n1,2\n3,4\n'),
         ("E-EMPTY", "t.parquet", b""),
         ("E-FILE", "t.parquet", b"PAR1 no"),
         ("E-FILE", "t.csv.gz", b"a,b\n1,2\n"),
@@ -108,6 +112,14 @@ def test_bad_files_are_one_clear_error(tmp_path: Path, code: str, name: str, con
     assert refused.value.code == code
     assert "3" not in str(refused.value).replace(str(tmp_path), "")
     assert refused.value.exit_code == 2
+    assert refused.value.remedy
+
+
+def test_a_blank_first_line_is_not_an_empty_file(tmp_path: Path) -> None:
+    for content, remedy in ((b"\na\n1\n", "first line is blank"), (b"", "file is empty")):
+        (tmp_path / "t.csv").write_bytes(content)
+        with pytest.raises(InputError, match=remedy):
+            profile_counts(tmp_path / "t.csv", SCHEMA)
 
 
 def test_truncated_gzip(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import gzip
 import itertools
 import math
@@ -57,6 +58,12 @@ TEXTS = [
     "-0",
 ]
 WORDS = [None, "", "no", "yes", " yes ", "NA", "maybe", "NO", "\t", "nan", "9"]
+DAYS = [
+    dt.datetime(2020, 1, 31, 6, 30),
+    dt.datetime(2020, 2, 1),
+    dt.datetime(2020, 2, 1, 0, 0, 0, 500),
+    dt.datetime.min,
+]
 
 
 def table(seed: int = 0) -> dict[str, list]:
@@ -76,6 +83,12 @@ def table(seed: int = 0) -> dict[str, list]:
         "flag": pick([None, True, False], []),
         "k": pick([None, 1, 2, 3, 7], []),
         "w": pick([None, 0.0, 0.7, 2.5, 99.0, -1.0, math.nan], []),
+        "truth": pick([None, True, False], []),
+        "said": pick([None, True, False], []),
+        "big": pick([None, 2**53, 2**53 + 1, 2**53 + 2, 7], []),
+        "half": pick([None, math.nan, 1.0, 2.0, 2.5, -0.0], []),
+        "day": pick([None, *DAYS], []),
+        "moment": pick([None, *[day.replace(tzinfo=dt.UTC) for day in DAYS]], []),
         "ignored": pick(["a,b", 'quote " inside', "line\nend", None], []),
     }
     for name in COLUMNS:
@@ -91,6 +104,12 @@ COLUMNS = {
     "flag": {"kind": "boolean"},
     "k": {"kind": "category", "values": [1, 2, 3]},
     "w": {"kind": "number", "bounds": [0, 2.5], "weight": True},
+    "truth": {"kind": "number", "bounds": [0, 1]},
+    "said": {"kind": "category", "values": ["true", "FALSE"]},
+    "big": {"kind": "category", "values": [2**53 + 1, 2**53 + 2]},
+    "half": {"kind": "category", "values": ["2", "1.00", "0"]},
+    "day": {"kind": "category", "values": ["2020-01-31 06:30:00", "2020-02-01"]},
+    "moment": {"kind": "category", "values": ["2020-01-31T07:30+01:00", "2020-02-01 00:00:00.0005"]},
 }
 BASE = {"missing": ["", "NA", 999], "n": N, "columns": COLUMNS}
 SCHEMAS = {
@@ -102,17 +121,18 @@ SCHEMAS = {
 
 
 def statistics() -> list[Statistic]:
-    numbers = ["x", "y", "text"]
+    numbers = ["x", "y", "text", "truth"]
     out = [Statistic(((c, e),)) for c in numbers for e in (0, 1, 2, 3)]
     out += [Statistic(((a, e), (b, e))) for a, b in itertools.combinations(numbers, 2) for e in (0, 1)]
     out += [Statistic(((c, 0), ("x", 0))) for c in ("word", "flag")]
+    out += [Statistic(cells=(c,)) for c in ("said", "big", "half", "day", "moment")]
     out += [Statistic(cells=("word",)), Statistic(cells=("word", "flag", "k")), Statistic(cells=("k",), weight="w")]
     out += [Statistic((("x", 1),), ("word",), "w"), Statistic((("x", 1), ("y", 2)), ("k",))]
     return [*out, Statistic(cells=(Bins("x", (0, 20, 30, 70)), "flag")), Statistic((("y", 1),), weight="w")]
 
 
 def polars_frame(data: dict[str, list]) -> pl.DataFrame:
-    return pl.DataFrame(data, schema_overrides={"x": pl.Float64, "y": pl.Float64, "w": pl.Float64, "k": pl.Int32})
+    return pl.DataFrame(data, schema_overrides=dict.fromkeys(("x", "y", "w", "half"), pl.Float64) | {"k": pl.Int32})
 
 
 def write_csv(data: dict[str, list], path: Path, quoting: int = csv.QUOTE_MINIMAL) -> Path:
@@ -145,7 +165,11 @@ def engines(frame: pl.DataFrame, folder: Path) -> dict[str, object]:
     for i in range(3):
         pq.write_table(arrow.slice(i * 1000, 1000), many / f"part-{i}.parquet")
     con = duckdb.connect()
+    con.execute("SET TimeZone = 'Europe/Paris'")
     con.register("t", arrow)
+    frame.write_csv(folder / "polars.csv")
+    panda = frame.to_pandas().assign(big=pd.array(data["big"], "Int64"))  # its doubles would round the integers
+    panda.to_csv(folder / "pandas.csv", index=False)
     objects = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in data.items()})
     return {
         "lazy": frame.lazy(),
@@ -153,13 +177,15 @@ def engines(frame: pl.DataFrame, folder: Path) -> dict[str, object]:
         "csv": write_csv(data, folder / "t.csv"),
         "csv all quoted": write_csv(data, folder / "q.csv", csv.QUOTE_ALL),
         "csv.gz": write_csv(data, folder / "t.csv.gz"),
+        "csv of Polars": folder / "polars.csv",
+        "csv of pandas": folder / "pandas.csv",
         "parquet": str(folder / "one.parquet"),
         "folder": many,
         "list": sorted(many.glob("*.parquet")),
         "arrow": arrow,
         "dataset": pds.dataset(many),
         "reader": pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=512)),
-        "pandas": frame.to_pandas(),
+        "pandas": panda,
         "pandas arrow": frame.to_pandas(use_pyarrow_extension_array=True),
         "pandas objects": objects,
         "duckdb": con.table("t"),

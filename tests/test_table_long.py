@@ -15,6 +15,7 @@ from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table import encode, units
 from absentia.table.aggregate import aggregate, profile_counts, survey
+from absentia.table.profile import profile
 
 ITEMS = list(range(1, 13))
 VALUE = {"r": {"kind": "number", "bounds": [0, 8]}}
@@ -125,8 +126,8 @@ def test_order_of_rows_never_matters() -> None:
 
 
 def test_dates_and_numbers_order_rows() -> None:
-    texts = ["2024-01-02", "2024-01-02T03:04:05", "2024-01-02 03:04:05.5", " 7 ", "soon", None]
-    moments = encode._moment(pl.Series(texts).to_arrow())
+    texts = ["2024-01-02", "2024-01-02T03:04:05", "2024-01-02 03:04:05.5", " 7 ", "01/02/2020", None]
+    moments = encode._moment(pl.Series(texts).to_arrow())[0]
     assert moments[:3].tolist() == [1704153600e6, 1704164645e6, 1704164645.5e6]
     assert moments[3] == 7
     assert np.isnan(moments[4:]).all()
@@ -135,3 +136,52 @@ def test_dates_and_numbers_order_rows() -> None:
 def test_long_form_refuses_a_unit() -> None:
     with pytest.raises(InputError, match="unit"):
         schema(items=ITEMS, unit="u")
+
+
+def test_what_does_not_parse_and_what_is_not_listed_is_counted() -> None:
+    users = [1, 1, 1, 1, 2, 2, 2, 3, None]
+    items = [1, 1, 2, 99, 1, 1, 3, None, 1]
+    cells = ["4", "x", "x", "5", "x", "x", None, "x", "x"]
+    table = pl.DataFrame({"u": users, "i": items, "r": cells}, schema_overrides={"r": pl.String})
+    for declared in (schema(items=[1, 2, 3]), schema(items=[i for i in range(1, 1501) if i != 99])):
+        masks = profile_counts(table, declared)
+        assert (masks.rows, int(masks.observed.sum()), int(masks.unparsed.sum())) == (3, 1, 2)
+        assert (masks.left.dropped, masks.left.outside) == (8, 1)
+    assert profile_counts(table, schema(items=[1, 2, 3])).unparsed.tolist() == [1, 1, 0]
+    assert profile_counts(table, schema(n_items=9)).unparsed.tolist() == [2]
+
+
+def test_more_items_than_declared_are_said() -> None:
+    frame = pl.DataFrame({"u": [1, 1, 1, 2], "i": [1, 2, 3, 1], "r": [1, 2, 3, 4]})
+    found = profile(frame, schema(n_items=2))
+    assert (found.width, found.k, len(found.columns), found.observed_histogram) == (3, 3, 3, {1: 1, 3: 1})
+    assert "3 items occur, more than the 2 that the schema declares" in str(found)
+    assert "items occur" not in str(profile(frame, schema(n_items=3)))
+
+
+def test_absent_people_are_a_listed_pattern() -> None:
+    frame = pl.DataFrame({"u": [1, 1, 2, 3], "i": [1, 2, 1, 1], "r": [1, 2, 3, None]})
+    for users, expected in ((frame[:3], 8), (frame, 8)):
+        found = profile(users, schema(items=[1, 2], n=10))
+        assert dict(found.patterns()) == {("1", "2"): expected, ("2",): 1, (): 1}
+        assert (next(found.patterns())[1], found.counts.unlisted) == (expected, 0)
+    nobody = profile_counts(frame[:0], schema(items=[1, 2], n=4))
+    assert (nobody.patterns.tolist(), nobody.pattern_counts.tolist(), nobody.unlisted) == ([[False, False]], [4], 0)
+
+
+def test_the_reason_for_entries_left_out_is_the_true_one() -> None:
+    frame = pl.DataFrame({"u": [1, 1, 1, None], "i": [1, 8, 9, 1], "r": [1, 2, 3, 4]})
+    text = str(profile(frame, schema(items=[1, 2])))
+    assert "3 entries left out: 2 of items outside the list; 1 name no user or item" in text
+    assert "no person" not in text
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.UInt64, pl.String, pl.Decimal(30, 0)])
+def test_large_integers_order_rows_exactly(kind: pl.DataType) -> None:
+    numbers = [2**53 + i for i in (0, 1, 2, 3)] + [2**63 - 1 - i for i in (0, 1, 511, 1024)]
+    for keep, best in (("first", min), ("last", max)):
+        for some in itertools.combinations(numbers, 3):
+            cells = [8 * (number == best(some)) for number in some]
+            frame = pl.DataFrame({"u": [1] * 3, "i": [1] * 3, "r": cells, "t": pl.Series(map(str, some)).cast(kind)})
+            declared = schema(items=[1], unit_rule={"keep": keep, "by": "t"})
+            assert aggregate(frame, declared, [s := Statistic((("1", 1),))]).value(s) == 1, some

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table.aggregate import aggregate, profile_counts
+from absentia.table.scan import reading
 
 SCHEMA = Schema.from_dict({"columns": {"a": {"kind": "number", "bounds": [0, 10]}}})
 
@@ -115,3 +117,17 @@ def test_the_last_visit_is_the_last_however_its_time_is_written(written: str, be
         table = pa.table({"p": [1, 1, 1], "t": days, "a": [not answer, answer, not answer]})
         counts = aggregate(table, Schema.from_dict(document), [s := Statistic(cells=("a",))]).values[s]
         assert counts.tolist() == [int(not answer), int(answer)]
+
+
+def test_a_series_is_no_table() -> None:
+    with pytest.raises(InputError, match=r"E-TABLE.*absentia\[spark\]"):
+        profile_counts(pl.Series("a", [1.0]), SCHEMA)
+
+
+def test_an_engine_that_fails_is_one_error_with_a_remedy() -> None:
+    failure = type("PythonException", (Exception,), {"__module__": "pyspark.errors"})
+    for text, code in (("ModuleNotFoundError: No module named 'absentia'", "E-SPARK"), ("cell 17", "E-READ")):
+        with pytest.raises(InputError, match=code) as refused, reading():
+            raise failure(text)
+        assert refused.value.remedy
+        assert text not in str(refused.value)

@@ -7,7 +7,7 @@ import re
 import textwrap
 import unicodedata
 
-__all__ = ["WIDTH", "labelled", "shortened", "toml_key", "toml_text", "visible"]
+__all__ = ["WIDTH", "abridged", "labelled", "shortened", "toml_key", "toml_text", "visible"]
 
 WIDTH = 80
 """Columns of a terminal."""
@@ -34,6 +34,16 @@ def shortened(text: str, width: int) -> str:
     """The visible text, cut to a width."""
     plain = visible(text)
     return plain if len(plain) <= width else plain[: width - 3] + "..."
+
+
+def abridged(text: str, width: int, mark: str = "...") -> str:
+    """The visible text without its middle where it is longer than a width: names of one prefix stay different names.
+
+    >>> abridged("questionnaire_health_smoking", 20)
+    'question...h_smoking'
+    """
+    plain, kept = visible(text), width - len(mark)
+    return plain if len(plain) <= width else plain[: kept // 2] + mark + plain[len(plain) - (kept - kept // 2) :]
 
 
 def labelled(label: str, width: int, rest: str) -> str:

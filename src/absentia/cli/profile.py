@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -49,23 +48,19 @@ def profile(
         raise InputError("--figures", figures, "a directory")
     schema = Schema.load(schema_file)
     source = source_of(table, again=with_evidence)
-    found = profile_of(source, schema, k)
-    out: dict[str, Any] = found.to_dict() if as_json else {}
-    if not as_json:
-        echo(str(found))
+    tests = None
     if with_evidence:
         from absentia.table.evidence import evidence
 
         with working("testing"):
             tests = evidence(source, schema, cluster)
-        if as_json:
-            out["evidence"] = tests.to_dict()
-        else:
-            echo("\n" + str(tests))
+    found = profile_of(source, schema, k)
     if figures is not None:
         _draw(found, figures)
     if as_json:
-        echo_json(out)
+        echo_json(found.to_dict() | ({"evidence": tests.to_dict()} if tests else {}))
+    else:
+        echo("\n\n".join(str(part) for part in (found, tests) if part))
 
 
 def _draw(found: Profile, directory: str) -> None:

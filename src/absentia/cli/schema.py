@@ -10,8 +10,8 @@ import click
 from absentia.cli.text import echo, echo_json
 from absentia.errors import InputError
 from absentia.planning.schema import skeleton
-from absentia.table.cells import number_of
-from absentia.table.source import open_source
+from absentia.table.source import open_source, require_commas
+from absentia.table.spelling import number_of
 from absentia.table.textfile import csv_header
 
 __all__ = ["schema"]
@@ -41,9 +41,7 @@ def usable(header: list[str], table: str) -> None:
     if len(set(header)) < len(header) or all(number_of(name) is not None or not name for name in header):
         remedy = "The first line must name every column, each once, and not all with numbers."
         raise InputError("table", table, "a table with a header", code="E-HEADER", remedy=remedy)
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        remedy = "Write the file again with commas: another separator makes one column of the whole line."
-        raise InputError("table", table, "a CSV file with commas between its cells", code="E-HEADER", remedy=remedy)
+    require_commas(header)
 
 
 def write_new(path: Path, text: str) -> None:

@@ -64,7 +64,8 @@ def subset_of(columns: Sequence[str], names: object, field: str) -> frozenset[st
     known = set(columns)
     for i, name in enumerate(chosen):
         if not isinstance(name, str) or name not in known:
-            raise InputError(f"{field}[{i}]", name, f"a column of the schema ({_listed(columns)})")
+            remedy = "Correct the name, or describe the column in the schema."
+            raise InputError(f"{field}[{i}]", name, f"a column of the schema ({_listed(columns)})", remedy=remedy)
     return frozenset(chosen)
 
 
@@ -108,7 +109,8 @@ def masses_of(mass: object, count: int, field: str = "mass") -> tuple[Fraction, 
         raise InputError(field, len(given), f"{count} probabilities, one for each")
     total = sum(given, Fraction(0))
     if abs(total - 1) > SLACK:
-        raise InputError(field, float(total), "probabilities that sum to 1 within 1e-9")
+        remedy = "Give each form or pattern its share of the rows, nothing left over: fractions such as 1/3 are exact."
+        raise InputError(field, float(total), "probabilities that sum to 1 within 1e-9", remedy=remedy)
     return tuple(q / total for q in given)
 
 

@@ -143,16 +143,19 @@ def _column(name: str, document: Any, codes: tuple[Code, ...]) -> Column:
     return Column(name, "number", bounds=bounds, missing=missing, weight=weight)
 
 
+_PUBLIC = "Write the lower bound first; both come from public knowledge, never from the data."
+
+
 def _bounds(value: object, path: str) -> tuple[float, float]:
     allowed = "[low, high], two finite numbers, low < high, at most 1e150 apart"
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise InputError(path, value, allowed)
+        raise InputError(path, value, allowed, remedy=_PUBLIC)
     for v in value:
         if isinstance(v, bool) or not isinstance(v, (int, float)) or not abs(v) <= 1e150:
-            raise InputError(path, value, allowed)
+            raise InputError(path, value, allowed, remedy=_PUBLIC)
     low, high = float(value[0]) + 0.0, float(value[1]) + 0.0
     if not (low < high and 1e-150 < high - low <= 1e150):
-        raise InputError(path, value, allowed)
+        raise InputError(path, value, allowed, remedy=_PUBLIC)
     return low, high
 
 
@@ -189,8 +192,9 @@ def unit_rule_of(document: Any, has_unit: bool) -> UnitRule | None:
         raise InputError("unit_rule.keep", keep, '"first" or "last"')
     if by is not None:
         name_of(by, "unit_rule.by")
-    elif "keep" in document and "at_most" not in document:
-        raise InputError("unit_rule.by", None, "the column that orders the rows of one person")
+    elif keep == "last" or ("keep" in document and "at_most" not in document):
+        remedy = "Name the column of numbers or dates whose first or last row counts."
+        raise InputError("unit_rule.by", None, "the column that orders the rows of one person", remedy=remedy)
     return UnitRule(keep, by, integer(document.get("at_most", 1), "unit_rule.at_most", 1, 10**6))
 
 

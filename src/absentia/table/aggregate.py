@@ -13,7 +13,7 @@ from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table.encode import Encoder
 from absentia.table.kernel import Demand
-from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, with_absent
+from absentia.table.masks import MAX_PAIR_COLUMNS, Left, MaskCounts, with_absent
 from absentia.table.ratings import long_masks
 from absentia.table.scan import Total, Work, scan
 from absentia.table.source import is_spark, open_source
@@ -73,15 +73,15 @@ def survey(
         masks = _long_masks(table, schema)
         if not work.demand.statistics:
             return Aggregates(masks.rows, {}, {}), masks
-    total, dropped = _total(table, work)
+    total, left = _total(table, work)
     if work.profile:
-        masks = with_absent(total.masks(dropped), schema.n if schema.long else None)
+        masks = with_absent(total.masks(left), schema.n if schema.long else None)
     demand = work.demand
     return Aggregates(total.rows, total.values(), {s: demand.unit(s) for s in demand.statistics}), masks
 
 
-def _total(table: Any, work: Work) -> tuple[Total, int]:
-    """The merged total of a table on any engine, and the rows that the rule for one person left out."""
+def _total(table: Any, work: Work) -> tuple[Total, Left]:
+    """The merged total of a table on any engine, and what the rule for one person left out."""
     schema = work.demand.schema
     grouped = schema.unit is not None or schema.long is not None
     if is_spark(table):
@@ -92,14 +92,12 @@ def _total(table: Any, work: Work) -> tuple[Total, int]:
     source = open_source(table)
     if not grouped:
         source.require(list(schema.columns))
-        return scan(source.streams(work.columns), work), 0
+        return scan(source.streams(work.columns), work), Left()
     with Encoded(Encoder(schema)) as encoded:
         source.require(encoded.encoder.columns)
         encode_all(source.streams(encoded.encoder.columns), encoded)
         total, dropped = (long_total if schema.long else bounded_total)(encoded, replace(work, clean=True))
-        if work.profile and schema.long is None:
-            total.sums["unparsed"] += encoded.unparsed
-    return total, dropped
+    return total, Left(dropped, *encoded.left.tolist())
 
 
 def _long_masks(table: Any, schema: Schema) -> MaskCounts:

@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from absentia.planning.schema import Column, Schema, UnitRule
-from absentia.table.cells import Cells, clean_type, number_of, read
+from absentia.table.cells import Cells, clean_array, clean_type, numbers_of, read, refused_type, valid_text
+from absentia.table.spelling import number_of
 
 __all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder"]
 
 UNIT, ITEM, ORDER, CONTENT, VALUE = "__unit", "__item", "__order", "__content", "__value"
-_LAST = np.int64(2**63 - 1)
-_TIMES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+_LAST = np.int64(2**52 - 1)
+_TIMES = tuple(f"%Y-%m-%d{between}{time}" for between in "T " for time in ("%H:%M:%S%.f", "%H:%M"))
 _DATES = ("%Y-%m-%d", *_TIMES, *(time + "%#z" for time in _TIMES))
 
 
@@ -50,6 +51,11 @@ class Encoder:
     def rule(self) -> UnitRule:
         return self.schema.unit_rule or UnitRule()
 
+    @property
+    def unit(self) -> str:
+        """The column that names a person."""
+        return self.schema.long.user if self.schema.long else str(self.schema.unit)
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The raw columns that are read."""
@@ -64,75 +70,117 @@ class Encoder:
         return None if long is None or long.items is None else Column(long.item, "category", values=long.items)
 
     def encoded(self, batch: pa.RecordBatch) -> tuple[pa.Table, np.ndarray]:
-        """The encoded rows, and how many cells of each clean column did not parse."""
-        long = self.schema.long
+        """The encoded rows; how many of them are of items outside the list, and how many have no usable order."""
+        long, outside = self.schema.long, 0
         columns = {VALUE: long.value_column} if long else dict(self.schema.columns)
         cells = {name: read(batch.column(column.name), column) for name, column in columns.items()}
-        arrays = {UNIT: self._key(batch.column(long.user if long else str(self.schema.unit)))}
+        arrays = {UNIT: self._key(batch.column(self.unit), self.unit)}
         if long:
-            arrays[ITEM] = self._items(batch.column(long.item))
+            arrays[ITEM], outside = self._items(batch.column(long.item))
+        order, rest, unordered = self._order(batch)
         if self.ranked:
-            arrays[ORDER] = pa.array(self._order(batch))
-            arrays[CONTENT] = pa.array(_content(list(cells.values())))
+            arrays[ORDER] = pa.array(order)
+            arrays[CONTENT] = pa.array(_content(list(cells.values()), rest))
         for name, cell in cells.items():
-            values, kind = (cell.values, clean_type(columns[name])) if self.ranked else (cell.seen, pa.bool_())
-            arrays[name] = pa.array(values, kind, mask=~cell.seen)
-        return pa.table(arrays), np.array([cell.unparsed for cell in cells.values()], np.int64)
+            arrays[name] = clean_array(cell, columns[name]) if self.ranked else _shown(cell)
+        return pa.table(arrays), np.array([outside, unordered], np.int64)
 
-    def _items(self, array: pa.Array) -> pa.Array:
+    def _items(self, array: pa.Array) -> tuple[pa.Array, int]:
         if self.item is None:
-            return self._key(array)
+            return self._key(array, str(self.schema.long and self.schema.long.item)), 0
         cells = read(array, self.item)
-        return pa.array(np.where(cells.seen, cells.values, -1).astype(np.int32))
+        return pa.array(np.where(cells.seen, cells.values, -1).astype(np.int32)), cells.unparsed
 
-    def _key(self, array: pa.Array) -> pa.Array:
+    def _key(self, array: pa.Array, name: str) -> pa.Array:
         """An identifier: integers as they are where the engine allows, else text.
 
         Null when blank, NaN or a code such as "NA"; a code that is a number is not applied, person 99 is a person.
         """
         if pt.is_integer(array.type) and array.type != pa.uint64() and not self.text_units:
             return array.cast(pa.int64())
-        series = pl.Series(array)
-        if pt.is_floating(array.type):
+        series = _series(array, name, "a column of numbers, texts, dates or bytes")
+        if series.dtype.is_float():
             whole = series.cast(pl.Int64, strict=False)
             text = pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))
             series = pl.select(text).to_series()
+        if series.dtype == pl.Binary:
+            series = series.bin.encode("hex")
+        series = series.to_physical() if series.dtype.is_temporal() else series  # a far date has no text
         series = series.cast(pl.String).str.strip_chars()
         codes = [code.strip() for code in self.schema.missing if isinstance(code, str) and number_of(code) is None]
         blank = (series == "") | series.is_in([*codes, "NaN"])
         return pl.select(pl.when(~blank).then(series)).to_series().to_arrow().cast(pa.large_string())
 
-    def _order(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Smaller is preferred; a row without an order comes last."""
-        if self.rule.by is None:
-            return np.zeros(batch.num_rows)
-        order = _moment(batch.column(self.rule.by))
-        order = (-order if self.rule.keep == "last" else order) + 0.0
-        return np.where(np.isnan(order), np.inf, order)
+    def _order(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray | int, int]:
+        """Smaller is preferred, then what a double cannot hold of an integer; rows without an order."""
+        if self.rule.by is None or not self.ranked:
+            return np.zeros(batch.num_rows), 0, 0
+        order, rest = _moment(batch.column(self.rule.by), self.rule.by)
+        sign = -1 if self.rule.keep == "last" else 1
+        without = np.isnan(order)
+        return np.where(without, np.inf, sign * order + 0.0), sign * rest, int(np.count_nonzero(without))
 
 
-def _moment(array: pa.Array) -> np.ndarray:
-    """Numbers as they are, dates and ISO texts as microseconds; NaN for everything else."""
-    series = pl.Series(array)
-    if series.dtype.is_temporal():
-        series = series.cast(pl.Datetime("us"), strict=False).cast(pl.Int64)
-    if series.dtype in (pl.String, pl.Categorical):
+def _series(array: pa.Array, name: str, allowed: str) -> pl.Series:
+    """The array for the engine, or the refusal of its type: an identifier or an order must have one value a cell."""
+    t = array.type.value_type if pt.is_dictionary(array.type) else array.type
+    if pt.is_nested(t) or pt.is_interval(t) or isinstance(t, pa.BaseExtensionType):
+        raise refused_type(f"column {name}", t, allowed)
+    return pl.Series(valid_text(array))
+
+
+def _moment(array: pa.Array, name: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """Numbers as they are, dates and ISO texts as microseconds, else NaN; and what a double cannot hold."""
+    allowed = "a column of numbers, dates or texts that spell them"
+    series = _series(array, name, allowed)
+    if series.dtype in (pl.Time, pl.Duration, pl.Binary):
+        raise refused_type(f"column {name}", array.type, allowed)
+    if series.dtype == pl.Date:
+        return _doubles(series.to_physical().cast(pl.Float64) * 86_400e6), np.zeros(len(series), np.int64)
+    if isinstance(series.dtype, pl.Datetime):
+        series = series.dt.epoch("us")
+    if not series.dtype.is_numeric() or series.dtype.is_decimal():
         text = series.cast(pl.String).str.strip_chars()
         dates = [text.str.to_datetime(f, strict=False, time_unit="us").cast(pl.Int64).cast(pl.Float64) for f in _DATES]
-        series = pl.select(pl.coalesce(text.cast(pl.Float64, strict=False), *dates)).to_series()
-    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        number = pl.select(pl.coalesce(numbers_of(text), *dates)).to_series()
+        return _doubles(number), _rest(text.cast(pl.Int64, strict=False))
+    whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else pl.Series([0], dtype=pl.Int64)
+    return _doubles(series.cast(pl.Float64)), _rest(whole)
 
 
-def _content(cells: Sequence[Cells]) -> np.ndarray:
-    """A 64-bit mix of a row's clean cells, the same on every engine; rows that show nothing come last."""
+def _doubles(series: pl.Series) -> np.ndarray:
+    return np.asarray(series.fill_null(float("nan")).to_numpy())
+
+
+def _rest(whole: pl.Series) -> np.ndarray:
+    """What rounding to a double takes from each integer: less than 2^10 in size."""
+    exact = whole.fill_null(0).to_numpy()
+    return np.asarray(exact - np.minimum(exact.astype(np.float64), 2.0**63 - 1024).astype(np.int64))
+
+
+def _shown(cell: Cells) -> pa.Array:
+    """True where seen, False where a cell did not parse, null where missing."""
+    return pa.array(cell.seen, mask=~(cell.seen if cell.bad is None else cell.seen | cell.bad))
+
+
+def _content(cells: Sequence[Cells], rest: np.ndarray | int) -> np.ndarray:
+    """The rest of the order, then a mix of a row's cells, the same on every engine; rows that show nothing last."""
     mix = np.zeros(len(cells[0].seen), np.uint64)
     shown = np.zeros(len(mix), bool)
+    bad = np.zeros(len(mix), bool)
     for cell in cells:
         word = (cell.values.astype(np.float64) + 0.0).view(np.uint64)
-        mix ^= np.where(cell.seen, word, np.uint64(0x9E3779B97F4A7C15))
+        word = np.where(cell.seen, word, np.uint64(0x9E3779B97F4A7C15))
+        if cell.bad is not None:
+            word[cell.bad] = np.uint64(0xD1B54A32D192ED03)
+            bad |= cell.bad
+        mix ^= word
         mix *= np.uint64(0xBF58476D1CE4E5B9)
         mix ^= mix >> np.uint64(29)
         mix *= np.uint64(0x94D049BB133111EB)
         mix ^= mix >> np.uint64(32)
         shown |= cell.seen
-    return np.asarray(np.where(shown, (mix >> np.uint64(2)).astype(np.int64), _LAST))
+    content = np.where(shown, (mix >> np.uint64(13)).astype(np.int64), _LAST)
+    if bad.any():
+        content = np.where(bad & ~shown, (mix >> np.uint64(14)).astype(np.int64) + 2**51, content)
+    return np.asarray(content + ((rest + np.int64(1024)) << np.int64(52)))

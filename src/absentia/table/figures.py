@@ -15,6 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from absentia.drawing import GREY, INK, STYLE, svg
+from absentia.plain import abridged
 from absentia.table.profile import STAMP, Profile
 
 __all__ = ["FIGURES", "draw"]
@@ -56,7 +57,7 @@ def missing_bars(p: Profile) -> Figure | None:
             rate - 1 if inside else rate + 1, i, text, va="center_baseline", ha="right" if inside else "left",
             color="white" if inside else INK, fontsize=8,
         )  # fmt: skip
-    ax.set_yticks(range(len(names)), [_short(name, 28) for name in names])
+    ax.set_yticks(range(len(names)), [abridged(name, 28, "…") for name in names])
     ax.set(xlim=(0, 100), ylim=(len(names) - 0.5, -0.5), xlabel="% of rows" + _rest(len(p.columns) - len(names)))
     ax.tick_params(left=False)
     ax.spines["left"].set_visible(False)
@@ -69,7 +70,7 @@ def pattern_plot(p: Profile) -> Figure | None:
     names = _by_likeness(p, [n for n in _by_rate(p) if any(n in missing for missing, _ in patterns)][:MAX_COLUMNS])
     if not names:
         return None
-    label = 0.35 + 0.065 * max(len(_short(name, 28)) for name in names)
+    label = 0.35 + 0.065 * max(len(abridged(name, 28, "…")) for name in names)
     figure = _figure(
         max(5.2, 1.6 + label + 0.3 * len(patterns)), 3.1 + 0.2 * len(names), p, "Which columns are missing together"
     )
@@ -107,7 +108,7 @@ def _pattern_dots(ax: Axes, names: list[str], patterns: list[tuple[str, ...]]) -
         if ys:
             ax.plot([x, x], [min(ys), max(ys)], color=LINK, linewidth=1.6, zorder=1, solid_capstyle="round")
             ax.scatter([x] * len(ys), ys, s=34, color=MISSING, linewidth=0, zorder=4)
-    ax.set_yticks(range(len(names)), [_short(name, 28) for name in names])
+    ax.set_yticks(range(len(names)), [abridged(name, 28, "…") for name in names])
     ax.set(ylim=(len(names) - 0.5, -0.5))
     ax.tick_params(left=False, bottom=False, labelbottom=False)
     for side in ("left", "bottom"):
@@ -128,7 +129,7 @@ def pair_map(p: Profile) -> Figure | None:
     image = ax.imshow(shown, cmap="RdBu_r", vmin=-1, vmax=1)
     if len(names) <= WITH_NUMBERS:
         _numbers(ax, shown)
-    labels = [_short(name, 24) for name in names]
+    labels = [abridged(name, 24, "…") for name in names]
     ax.set_xticks(range(len(names)), labels, rotation=90)
     ax.set_yticks(range(len(names)), labels)
     ax.tick_params(left=False, bottom=False)
@@ -193,10 +194,6 @@ def _by_likeness(p: Profile, names: list[str]) -> list[str]:
     apart = 1 - _correlations(p, names)
     tree = linkage(np.maximum(apart[np.triu_indices(len(names), 1)], 0), "average", optimal_ordering=True)
     return [names[i] for i in leaves_list(tree)]
-
-
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _rest(left: int) -> str:

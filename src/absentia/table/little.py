@@ -71,7 +71,10 @@ def little(sums: PatternSums, names: tuple[str, ...]) -> LittleTest | str:
         keep = np.array([i for i, name in enumerate(names) if name not in left_out], int)
         groups, rows = _groups(sums, keep)
         used = int(sum(len(g.which) for g in groups))
-        if used < 2 or not len(keep):
+        if not len(keep):
+            reasons = ", ".join(f"{name} is {reason}" for name, reason in left_out.items())
+            return f"no column varies ({reasons}): there is nothing to compare"
+        if used < 2:
             return "the rows show fewer than two patterns of the columns that vary: there is nothing to compare"
         mu, Sigma, steps, converged = _em(groups, len(keep))
         dependent = _dependent(Sigma)

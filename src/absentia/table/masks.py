@@ -20,6 +20,15 @@ MAX_PATTERNS = 2**21
 _BITS = 24  # of a pattern in one float32: sums of distinct powers of two below 2^24 are exact
 
 
+@dataclass(frozen=True)
+class Left:
+    """Rows or entries left out in all, entries of items outside the list, and rows kept or not without usable order."""
+
+    dropped: int = 0
+    outside: int = 0
+    unordered: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class MaskCounts:
     """What is missing in a table, counted exactly. Private: not for release, and no guarantee follows from it.
@@ -29,7 +38,7 @@ class MaskCounts:
     - `patterns[i]` (one bool a column, True = observed) with `pattern_counts[i]`, most frequent first
     - `pairs[i, j]`: rows in which both columns are observed; None with more than 1024 columns and in long form
     - `unlisted`: rows whose pattern is not listed (more than 2^21 patterns, or long form)
-    - `dropped`: rows without a unit or beyond what one unit may have; in long form: entries that show nothing
+    - `left`: rows without a unit or beyond what one unit may have; in long form: entries that show nothing
     """
 
     columns: tuple[str, ...]
@@ -41,7 +50,7 @@ class MaskCounts:
     pattern_counts: np.ndarray
     pairs: np.ndarray | None = None
     unlisted: int = 0
-    dropped: int = 0
+    left: Left = Left()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MaskCounts):
@@ -49,6 +58,11 @@ class MaskCounts:
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def dropped(self) -> int:
+        """Rows or entries left out."""
+        return self.left.dropped
 
     @property
     def missing(self) -> np.ndarray:
@@ -161,7 +175,7 @@ def _frequent(table: np.ndarray) -> np.ndarray:
     return frame.sort(count, *words, descending=[True] + [False] * len(words)).to_numpy()
 
 
-def counted(schema: Schema, total: Partial, patterns: Patterns, dropped: int) -> MaskCounts:
+def counted(schema: Schema, total: Partial, patterns: Patterns, left: Left) -> MaskCounts:
     """The frozen value behind merged partials."""
     names = tuple(schema.columns)
     table = _frequent(patterns.merge())
@@ -169,7 +183,7 @@ def counted(schema: Schema, total: Partial, patterns: Patterns, dropped: int) ->
     return MaskCounts(
         columns=names, rows=int(total["rows"][0]), observed=total["observed"], unparsed=total["unparsed"],
         per_row=total["per_row"], patterns=np.array(bits, dtype=bool).T, pattern_counts=table[:, -1],
-        pairs=total.get("pairs"), unlisted=patterns.unlisted, dropped=dropped,
+        pairs=total.get("pairs"), unlisted=patterns.unlisted, left=left,
     )  # fmt: skip
 
 
@@ -180,10 +194,15 @@ def with_absent(masks: MaskCounts, n: int | None) -> MaskCounts:
         return masks
     per_row = masks.per_row.copy()
     per_row[0] += absent
-    nothing = ~masks.patterns.any(axis=1) if masks.patterns.size else np.zeros(len(masks.patterns), bool)
-    counts = masks.pattern_counts + absent * nothing
-    listed = absent if nothing.any() else 0
-    return replace(
-        masks, rows=masks.rows + absent, per_row=per_row, pattern_counts=counts,
-        unlisted=masks.unlisted + absent - listed,
-    )  # fmt: skip
+    masks = replace(masks, rows=masks.rows + absent, per_row=per_row, unlisted=masks.unlisted + absent)
+    return masks if masks.pairs is None else _with_nothing(masks)
+
+
+def _with_nothing(masks: MaskCounts) -> MaskCounts:
+    """The counts with every fully missing row in one listed pattern, the first of those that are as frequent."""
+    others = masks.patterns.any(axis=1)
+    patterns, counts = masks.patterns[others], masks.pattern_counts[others]
+    place = int(np.searchsorted(-counts, -masks.per_row[0]))
+    patterns = np.insert(patterns, place, np.zeros(patterns.shape[1], bool), axis=0)
+    counts = np.insert(counts, place, masks.per_row[0])
+    return replace(masks, patterns=patterns, pattern_counts=counts, unlisted=masks.rows - int(counts.sum()))

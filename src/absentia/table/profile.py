@@ -27,7 +27,7 @@ def profile(table: Any, schema: Schema, k: int | None = None) -> Profile:
 
     `k` asks for eta, the share of rows with more than k observed columns.
     """
-    return Profile(profile_counts(table, schema), k)
+    return Profile(profile_counts(table, schema), k, schema)
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Profile:
 
     counts: MaskCounts
     asked_k: int | None = None
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         if self.asked_k is not None and not 0 <= self.asked_k <= self.width:
@@ -59,7 +60,7 @@ class Profile:
 
     @property
     def width(self) -> int:
-        """How many columns are in scope; in long form the declared number of items."""
+        """How many columns are in scope; in long form the items, declared or found, whichever are more."""
         return len(self.counts.per_row) - 1
 
     @property
@@ -67,6 +68,11 @@ class Profile:
         """Cells that hold something the schema excludes, where there are any; in long form under the name value."""
         names = self.columns if len(self.counts.unparsed) == len(self.columns) else ("value",)
         return {c: int(u) for c, u in zip(names, self.counts.unparsed, strict=False) if u}
+
+    @property
+    def order(self) -> str | None:
+        """The column that orders the rows of one person."""
+        return self.schema.unit_rule.by if self.schema and self.schema.unit_rule else None
 
     @property
     def rows(self) -> int:
@@ -151,10 +157,13 @@ class Profile:
         ]
         rest = self.without_always_observed()
         return {
-            "schema_version": 1,
+            "schema_version": 2,
             "stamp": STAMP,
             "rows": self.rows,
+            "declared_n": self.schema.n if self.schema else None,
             "rows_left_out": self.counts.dropped,
+            "entries_of_other_items": self.counts.left.outside,
+            "rows_without_order": self.counts.left.unordered,
             "columns_in_scope": list(self.columns),
             "width": self.width,
             "missing_rate": self.missing_rate,

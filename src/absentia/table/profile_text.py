@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from absentia.plain import shortened, visible
+from absentia.plain import abridged, shortened, visible
 
 if TYPE_CHECKING:
     from absentia.table.profile import Profile
@@ -32,14 +32,28 @@ def _head(p: Profile) -> list[str]:
     names = ", ".join(p.columns[:COLUMNS]) + (f", ... ({len(p.columns):,} in all)" if len(p.columns) > COLUMNS else "")
     lines = [f"{p.rows:,} rows, relative to {p.width:,} column{plural} in scope:"]
     lines += textwrap.wrap(visible(names), WIDTH, initial_indent="  ", subsequent_indent="  ")
-    if p.counts.dropped:
-        lines.append(f"{p.counts.dropped:,} rows or entries left out (no person, or beyond what one person may have)")
-    unparsed = p.unparsed
+    return lines + [line for text in _notes(p) for line in textwrap.wrap(visible(text), WIDTH)]
+
+
+def _notes(p: Profile) -> Iterator[str]:
+    """What a schema that does not fit its table would show, and what was left out."""
+    left, schema, unparsed = p.counts.left, p.schema, p.unparsed
+    if schema is not None and schema.n is not None and schema.n != p.rows:
+        yield f"The schema declares n = {schema.n:,}: correct it, or a release may be refused (E-ROWS)."
+    if schema is not None and schema.long is not None and schema.long.n_items < p.width:
+        yield f"{p.width:,} items occur, more than the {schema.long.n_items:,} that the schema declares (n_items)."
+    if left.dropped and (schema is None or schema.long is None):
+        yield f"{left.dropped:,} rows left out (no person, or beyond what one person may have)"
+    elif left.dropped:
+        others = left.dropped - left.outside
+        also = f"; {others:,} name no user or item, show nothing, or repeat another" if others else ""
+        yield f"{left.dropped:,} entries left out: {left.outside:,} of items outside the list{also}"
+    if left.unordered:
+        yield f"{left.unordered:,} rows have no number or date in {p.order}, which orders rows, and come last."
     if unparsed:
         named = [f"{name} {cells:,}" for name, cells in sorted(unparsed.items(), key=lambda item: -item[1])]
-        text = f"{sum(unparsed.values()):,} cells hold what the schema excludes and count as missing: {_named(named)}"
-        lines += textwrap.wrap(visible(text), WIDTH)
-    return lines
+        yield f"{sum(unparsed.values()):,} cells hold what the schema excludes and count as missing: {_named(named)}"
+        yield "(A number is written 1234.5, not 1,234.5 or 12 %; categories go letter by letter, Yes is not yes.)"
 
 
 def _shares(p: Profile) -> list[str]:
@@ -83,7 +97,7 @@ def _columns(p: Profile) -> list[str]:
 
 
 def _bar(name: str, rate: float) -> str:
-    return f"  {shortened(name, 29):<30}{rate:>8.1%}  {'#' * max(round(rate * BAR), rate > 0)}"
+    return f"  {abridged(name, 29):<30}{rate:>8.1%}  {'#' * max(round(rate * BAR), rate > 0)}"
 
 
 def _levels(p: Profile) -> list[str]:
@@ -125,5 +139,5 @@ def _pairs(p: Profile) -> list[str]:
     lines = ["missing together, the most common pairs            rows  if independent"]
     for a, b, rows in pairs:
         expected = missing[a] * missing[b] / p.rows
-        lines.append(f"  {shortened(a, 19)}, {shortened(b, 19)}".ljust(44) + f"{rows:>12,}{expected:>16,.1f}")
+        lines.append(f"  {abridged(a, 19)}, {abridged(b, 19)}".ljust(44) + f"{rows:>12,}{expected:>16,.1f}")
     return lines

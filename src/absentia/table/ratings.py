@@ -10,7 +10,7 @@ import polars as pl
 
 from absentia.planning.schema import Schema
 from absentia.table.encode import ITEM, UNIT, VALUE
-from absentia.table.masks import MaskCounts, with_absent
+from absentia.table.masks import Left, MaskCounts, with_absent
 from absentia.table.units import Encoded, kept
 
 __all__ = ["long_masks", "sparse_masks"]
@@ -21,6 +21,7 @@ def long_masks(encoded: Encoded) -> MaskCounts:
     schema, users, entries = encoded.encoder.schema, 0, 0
     per_row: Counter[int] = Counter()
     per_item: Counter[str] = Counter()
+    unparsed = 0
     for frame in encoded.frames():
         rows = frame
         if encoded.encoder.rule.by is not None:
@@ -28,10 +29,12 @@ def long_masks(encoded: Encoded) -> MaskCounts:
         users += rows.get_column(UNIT).drop_nulls().n_unique() if not _sorted(rows) else _runs(rows)
         counts, items = _counts(rows, schema)
         entries += sum(items.values())
+        unparsed += _unparsed(rows, schema)
         sizes, times = np.unique(counts, return_counts=True)
         per_row.update(dict(zip(sizes.tolist(), times.tolist(), strict=True)))
         per_item.update(items)
-    return sparse_masks(schema, users, per_row, per_item, encoded.unparsed, encoded.rows - entries)
+    left = Left(encoded.rows - entries, *encoded.left.tolist())
+    return sparse_masks(schema, users, per_row, per_item, unparsed, left)
 
 
 def _sorted(rows: pl.DataFrame) -> bool:
@@ -46,9 +49,7 @@ def _runs(rows: pl.DataFrame) -> int:
 
 def _counts(rows: pl.DataFrame, schema: Schema) -> tuple[np.ndarray, dict[str, int]]:
     """Items of each user who shows any, and users of each item."""
-    shown = rows.get_column(VALUE).is_not_null() & rows.get_column(UNIT).is_not_null()
-    items = rows.get_column(ITEM)
-    shown &= (items >= 0) if schema.columns else items.is_not_null()
+    shown = _seen(rows.get_column(VALUE)) & _inside(rows, schema)
     if not shown.all():
         rows = rows.filter(shown)
     if not len(rows):
@@ -66,6 +67,30 @@ def _counts(rows: pl.DataFrame, schema: Schema) -> tuple[np.ndarray, dict[str, i
     key.sort()
     counts, per_item = _runs_of(key, shift, len(names))
     return counts, dict(zip(names, per_item.tolist(), strict=True))
+
+
+def _seen(values: pl.Series) -> pl.Series:
+    """Where an encoded entry shows something: not null, nor False, NaN or negative as what did not parse."""
+    if values.dtype == pl.Boolean:
+        return values.fill_null(False)
+    return (values.is_not_nan() if values.dtype.is_float() else values >= 0).fill_null(False)
+
+
+def _inside(rows: pl.DataFrame, schema: Schema) -> pl.Series:
+    """Where an entry has a user, and an item in scope."""
+    items = rows.get_column(ITEM)
+    return rows.get_column(UNIT).is_not_null() & ((items >= 0) if schema.columns else items.is_not_null())
+
+
+def _unparsed(rows: pl.DataFrame, schema: Schema) -> int:
+    """Entries that do not parse, one for each user and item that no other entry shows."""
+    values = rows.get_column(VALUE)
+    seen = _seen(values)
+    bad = ~seen & values.is_not_null()
+    if not bad.any():
+        return 0
+    keys = rows.select(UNIT, ITEM)
+    return keys.filter(bad & _inside(rows, schema)).unique().join(keys.filter(seen), on=[UNIT, ITEM], how="anti").height
 
 
 def _runs_of(key: np.ndarray, shift: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -99,20 +124,20 @@ def sparse_masks(
     users: int,
     per_row: Counter[int],
     per_item: Counter[str],
-    unparsed: np.ndarray,
-    dropped: int,
+    unparsed: int,
+    left: Left,
 ) -> MaskCounts:
-    """The frozen value; without declared items the columns are the items found."""
+    """The frozen value; without declared items the columns are the items found, which may be more than declared."""
     long = schema.long
     assert long is not None
     names = tuple(schema.columns) or tuple(sorted(per_item))
-    histogram = np.zeros(long.n_items + 1, np.int64)
+    histogram = np.zeros(max(long.n_items, len(names)) + 1, np.int64)
     for size, times in per_row.items():
-        histogram[min(size, long.n_items)] += times
+        histogram[size] += times
     histogram[0] += users - histogram.sum()
     masks = MaskCounts(
         columns=names, rows=users, observed=np.array([per_item[name] for name in names], np.int64),
-        unparsed=np.atleast_1d(unparsed), per_row=histogram, patterns=np.zeros((0, len(names)), bool),
-        pattern_counts=np.zeros(0, np.int64), unlisted=users, dropped=dropped,
+        unparsed=np.array([unparsed]), per_row=histogram, patterns=np.zeros((0, len(names)), bool),
+        pattern_counts=np.zeros(0, np.int64), unlisted=users, left=left,
     )  # fmt: skip
     return with_absent(masks, schema.n)

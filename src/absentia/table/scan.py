@@ -22,7 +22,7 @@ from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table.cells import Cells, read, read_clean
 from absentia.table.kernel import BATCH, Demand, Partial, check_rows, observed, sums
-from absentia.table.masks import MAX_PAIR_COLUMNS, MaskCounts, Patterns, counted, mask_sums, mask_zero
+from absentia.table.masks import MAX_PAIR_COLUMNS, Left, MaskCounts, Patterns, counted, mask_sums, mask_zero
 from absentia.table.source import Batches
 
 __all__ = ["Total", "Work", "each", "reading", "scan"]
@@ -121,9 +121,9 @@ class Total:
     def values(self) -> dict[Statistic, np.ndarray]:
         return self.work.demand.values(self.sums)
 
-    def masks(self, dropped: int = 0) -> MaskCounts:
+    def masks(self, left: Left) -> MaskCounts:
         schema: Schema = self.work.demand.schema
-        return counted(schema, self.sums, self.patterns, dropped)
+        return counted(schema, self.sums, self.patterns, left)
 
 
 def scan(streams: Iterator[Batches], work: Work) -> Total:
@@ -183,7 +183,13 @@ def reading() -> Iterator[None]:
     except Exception as e:
         if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
             raise
-        raise InputError("table", type(e).__name__, "a table that its engine can read", code="E-READ") from None
+        if "No module named 'absentia'" in str(e):
+            remedy = "Install absentia[spark] in the Python of every worker (PYSPARK_PYTHON, or a shipped environment)."
+            raise InputError("table", "workers without absentia", "a cluster with it", "E-SPARK", remedy) from None
+        remedy = (
+            "Read the table with its engine alone to see what it says; absentia shows no message that may quote cells."
+        )
+        raise InputError("table", type(e).__name__, "a table that its engine can read", "E-READ", remedy) from None
 
 
 @dataclass

@@ -16,13 +16,18 @@ import pyarrow.dataset as pds
 import pyarrow.parquet as pq
 
 from absentia.errors import InputError
+from absentia.table.cells import refused_type
+from absentia.table.spelling import spelled
 from absentia.table.textfile import csv_batches, csv_header, open_csv
 
-__all__ = ["Source", "is_spark", "open_source"]
+__all__ = ["Source", "is_spark", "open_source", "require_commas"]
 
 BATCH = 2**16
 Batches = Iterable[pa.RecordBatch | pa.Table]
 _REMEDY = "The first line of a CSV file must name the columns; a column that is out of scope is left out of the schema."
+_ENGINES = "For a DuckDB relation install absentia[duckdb], for a PySpark DataFrame absentia[spark]."
+_NAMES = "Check the spelling of the path, and that its name ends in .csv, .csv.gz, .parquet or .pq."
+_WHOLE = "Write or copy the file again: it is damaged, or another kind of file under this name."
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,19 @@ class Source:
 
     def require(self, columns: Sequence[str]) -> None:
         """Nothing, or an InputError: every column of the schema is in the header, once."""
+        if len(self.names) == 1 and self.names[0] not in columns:
+            require_commas(self.names)
         for name in columns:
             if self.names.count(name) != 1:
                 found = "absent from the table" if name not in self.names else "twice in the table"
                 raise InputError(f"columns.{name}", found, "one column of the header", code="E-COLUMN", remedy=_REMEDY)
+
+
+def require_commas(header: Sequence[str]) -> None:
+    """Nothing, or an InputError where another separator made one column of the whole line."""
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        remedy = "Write the file again with commas: another separator makes one column of the whole line."
+        raise InputError("table", "one column", "a CSV file with commas between its cells", "E-HEADER", remedy)
 
 
 def open_source(table: Any) -> Source:
@@ -70,12 +84,19 @@ def open_source(table: Any) -> Source:
     if engine == "duckdb" and hasattr(table, "project"):
         return _duckdb(table)
     if hasattr(table, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(table)
+        try:
+            reader = pa.RecordBatchReader.from_stream(table)
+        except pa.ArrowException:
+            raise _no_table(table) from None
         return Source(tuple(reader.schema.names), lambda c: ([b.select(list(c))] for b in reader))
-    raise InputError(
+    raise _no_table(table)
+
+
+def _no_table(table: Any) -> InputError:
+    return InputError(
         "table", type(table).__name__,
         "a CSV or Parquet path, a folder, a list of paths, or a frame of Arrow, pandas, Polars, DuckDB or PySpark",
-        code="E-TABLE",
+        code="E-TABLE", remedy=_ENGINES,
     )  # fmt: skip
 
 
@@ -90,7 +111,7 @@ def _listed(path: Path) -> list[Path]:
         return [path]
     files = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) and not _hidden(p.relative_to(path)))
     if not files:
-        raise InputError("table", str(path), "a folder with Parquet or CSV files", code="E-EMPTY")
+        raise InputError("table", str(path), "a folder with Parquet or CSV files", code="E-EMPTY", remedy=_NAMES)
     return files
 
 
@@ -109,10 +130,11 @@ def _kind(path: Path) -> str:
 def _files(paths: list[Path], given: str) -> Source:
     for path in paths:
         if not path.is_file():
-            raise InputError("table", str(path), "an existing file or folder", code="E-FILE")
+            raise InputError("table", str(path), "an existing file or folder", code="E-FILE", remedy=_NAMES)
     kinds = {_kind(path) for path in paths}
     if len(kinds) != 1 or "" in kinds:
-        raise InputError("table", given, "files named .csv, .csv.gz or .parquet, all of one kind", code="E-FILE")
+        allowed = "files named .csv, .csv.gz or .parquet, all of one kind"
+        raise InputError("table", given, allowed, code="E-FILE", remedy="Read the files of each kind by themselves.")
     headers = [_csv_names(p) if kinds == {"csv"} else _parquet_fields(p) for p in paths]
     for path, header in zip(paths, headers, strict=True):
         if sorted(header) != sorted(headers[0]):
@@ -144,7 +166,7 @@ def _parquet_fields(path: Path) -> list[tuple[str, str]]:
     try:
         return [(field.name, str(field.type)) for field in pq.read_schema(path)]
     except (pa.ArrowException, OSError):
-        raise InputError("table", str(path), "a Parquet file", code="E-FILE") from None
+        raise InputError("table", str(path), "a Parquet file", code="E-FILE", remedy=_WHOLE) from None
 
 
 def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batches]:
@@ -152,7 +174,8 @@ def _parquet_streams(paths: list[Path], columns: Sequence[str]) -> Iterator[Batc
     for path in paths:
         with pq.ParquetFile(path) as file:
             metadata, fields = file.metadata, file.schema_arrow
-        texts = [f.name for f in fields if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in fields]
+        texts = [f.name for f, t in zip(fields, kinds, strict=True) if t in (pa.string(), pa.large_string())]
         options = {"metadata": metadata, "read_dictionary": texts}
         yield from (_row_group(path, i, columns, options) for i in range(metadata.num_row_groups))
 
@@ -162,12 +185,20 @@ def _row_group(path: Path, group: int, columns: Sequence[str], options: dict[str
         with pq.ParquetFile(path, **options) as file:
             yield from file.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
     except OSError:
-        raise InputError("table", str(path), "a Parquet file that is whole", code="E-FILE") from None
+        raise InputError("table", str(path), "a Parquet file that is whole", code="E-FILE", remedy=_WHOLE) from None
+
+
+_WIDE = (pl.Int128, pl.UInt128)  # no such integers in Arrow
 
 
 def _polars(frame: pl.LazyFrame) -> Source:
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
-        chosen = frame.select(list(columns))
+        fields = frame.collect_schema()
+        for name in columns:
+            if fields[name] == pl.Object:
+                raise refused_type(f"column {name}", "Object", "a column of numbers, texts, booleans or dates")
+        wide = [pl.col(name).cast(pl.String) if fields[name] in _WIDE else pl.col(name) for name in columns]
+        chosen = frame.select(wide)
         for part in chosen.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming"):
             yield part.to_arrow().to_batches(max_chunksize=BATCH)
 
@@ -180,25 +211,33 @@ def _pandas(frame: Any) -> Source:
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
         for start in range(0, len(frame), BATCH):
             part = frame.iloc[start : start + BATCH]
-            arrays = [_pandas_array(part.iloc[:, names.index(name)]) for name in columns]
+            arrays = [_pandas_array(part.iloc[:, names.index(name)], name) for name in columns]
             yield [pa.table(arrays, names=list(columns))]
 
     return Source(names, streams)
 
 
-def _pandas_array(series: Any) -> pa.Array:
-    """A column of Python objects becomes text, whatever its cells hold; so does a category of objects."""
+def _pandas_array(series: Any, name: str) -> pa.Array:
+    """A column of Python objects becomes text, whatever its cells hold; so does a category of objects.
+
+    The text of an object is what the typed column says that could hold it: one odd cell changes no other.
+    """
     categories = getattr(series.dtype, "categories", None)
     if series.dtype == object or (categories is not None and categories.dtype == object):
         return pa.array([_cell(value) for value in series], pa.large_string())
-    array = pa.array(series, from_pandas=True)
+    try:
+        array = pa.array(series, from_pandas=True)
+    except UnicodeError:
+        return pa.array([_cell(value) for value in series], pa.large_string())
+    except (pa.ArrowException, TypeError):
+        raise refused_type(f"column {name}", series.dtype, "a column of numbers, texts, booleans or dates") from None
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _cell(value: Any) -> str | None:
     """The text of an object, None when it is missing; what has no text in UTF-8 becomes text that nothing parses."""
     try:
-        return None if value is None or value != value else str(value).encode("utf-8", "replace").decode("utf-8")
+        return None if value is None or value != value else spelled(value).encode("utf-8", "replace").decode("utf-8")
     except Exception:  # a cell may be anything, and none may decide whether the table is refused
         return None if type(value).__name__ == "NAType" else "\ufffd"
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from absentia.errors import InputError
 from absentia.table.encode import CONTENT, ITEM, ORDER, UNIT, VALUE, Encoder
-from absentia.table.masks import MaskCounts
+from absentia.table.masks import Left, MaskCounts
 from absentia.table.ratings import sparse_masks
 from absentia.table.scan import Total, Work, reading
 from absentia.table.source import BATCH, Source
@@ -41,11 +41,11 @@ def spark_source(frame: Any) -> Source:
 
 
 @reading()
-def spark_total(frame: Any, work: Work) -> tuple[Total, int]:
-    """The total over a PySpark DataFrame, and the rows left out by the rule for one person."""
+def spark_total(frame: Any, work: Work) -> tuple[Total, Left]:
+    """The total over a PySpark DataFrame, and what the rule for one person left out."""
     schema = work.demand.schema
     if schema.unit is None and schema.long is None:
-        return _run(_select(frame, work.columns), _partials(work), Total(work)), 0
+        return _run(_select(frame, work.columns), _partials(work), Total(work)), Left()
     work = replace(work, clean=True)
     encoder = Encoder(schema, text_units=True)
     raw = _select(frame, encoder.columns)
@@ -58,12 +58,9 @@ def spark_total(frame: Any, work: Work) -> tuple[Total, int]:
         plain = _plain(encoder.types)
         total = _run(rows.select(*[plain[name] for name in work.columns]), _partials(work), Total(work))
     if not work.profile:
-        return total, 0
-    counts = _run(raw, _raw_counts(encoder), None)
-    if schema.long is None:
-        total.sums["unparsed"] += counts["unparsed"]
-        return total, int(counts["rows"][0]) - total.rows
-    return total, int(counts["rows"][0]) - int(total.sums["observed"].sum())
+        return total, Left()
+    counted = total.rows if schema.long is None else int(total.sums["observed"].sum())
+    return total, _left(raw, encoder, counted)
 
 
 @reading()
@@ -73,16 +70,23 @@ def spark_long_masks(frame: Any, encoder: Encoder) -> MaskCounts:
     raw = _select(frame, encoder.columns)
     rows = kept(_encoded(raw, encoder), [UNIT, ITEM], 1)
     inside = nw.col(ITEM) >= 0 if schema.columns else ~nw.col(ITEM).is_null()
-    shown = rows.filter(~nw.col(VALUE).is_null(), inside)
+    number = schema.long is not None and schema.long.value_column.kind == "number"
+    bad = nw.col(VALUE).is_nan() if number else nw.col(VALUE) < 0
+    known = rows.filter(~nw.col(VALUE).is_null(), inside)
+    shown = known.filter(~bad)
     users = _collected(rows.select(nw.col(UNIT).n_unique().alias("n")))[0][0] or 0  # null without rows
     sizes = shown.group_by(UNIT).agg(nw.len().alias("k")).group_by("k").agg(nw.len().alias("m"))
     items = _collected(shown.group_by(ITEM).agg(nw.len().alias("m")).select(ITEM, "m"))
     names = list(schema.columns)
     per_item = Counter({names[i] if names else str(i): m for i, m in items})
-    counts = _run(raw, _raw_counts(encoder), None)
-    dropped = int(counts["rows"][0]) - sum(per_item.values())
     per_row = Counter(dict(_collected(sizes.select("k", "m"))))
-    return sparse_masks(schema, users, per_row, per_item, counts["unparsed"], dropped)
+    unparsed = _collected(known.filter(bad).select(nw.len().alias("n")))[0][0]
+    return sparse_masks(schema, users, per_row, per_item, unparsed, _left(raw, encoder, sum(per_item.values())))
+
+
+def _left(raw: Any, encoder: Encoder, counted: int) -> Left:
+    counts = _run(raw, _raw_counts(encoder), None)
+    return Left(int(counts["rows"][0]) - counted, *counts["left"].tolist())
 
 
 def _collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
@@ -174,13 +178,13 @@ def _encoded(raw: Any, encoder: Encoder) -> nw.LazyFrame[Any]:
 
 
 def _raw_counts(encoder: Encoder) -> Callable[[Batches], Batches]:
-    """Rows and unparsed cells before any rule."""
+    """Rows, and what is left out of them, before any rule."""
 
     def partition(batches: Batches) -> Batches:
-        rows, unparsed = 0, np.zeros(1 if encoder.schema.long else len(encoder.schema.columns), np.int64)
+        rows, left = 0, np.zeros(2, np.int64)
         for batch in batches:
             rows += batch.num_rows
-            unparsed += encoder.encoded(batch.rename_columns(list(encoder.columns)))[1]
-        yield _result({"rows": np.array([rows]), "unparsed": unparsed})
+            left += encoder.encoded(batch.rename_columns(list(encoder.columns)))[1]
+        yield _result({"rows": np.array([rows]), "left": left})
 
     return partition

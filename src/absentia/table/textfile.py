@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,19 +32,24 @@ def open_csv(path: str | Path) -> BinaryIO:
     try:
         return gzip.open(path, "rb") if str(path).endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
     except OSError as e:
-        raise InputError("table", str(path), f"a readable file ({e.strerror})", code="E-FILE") from None
+        raise InputError("table", str(path), f"a readable file ({e.strerror})", code="E-FILE", remedy=_READ) from None
 
 
 def csv_header(stream: BinaryIO, name: str) -> list[str]:
-    """The names in the first line, which is read; wrong encodings and empty files are refused here."""
+    """The names in the first record, which is read; what cannot be a header is refused here."""
     try:
-        line = stream.readline(2**24)
+        record = stream.readline(2**24)
+        while record.count(b'"') % 2 and len(record) < MAX_RECORD and (more := stream.readline(MAX_RECORD)):
+            record += more
     except (OSError, EOFError, zlib.error) as e:
-        raise InputError("table", name, "a gzip file", code="E-FILE") from e
-    if not line.strip():
-        raise InputError("table", name, "a CSV file with a header line", code="E-EMPTY", remedy="The file is empty.")
+        raise InputError("table", name, "a gzip file", code="E-FILE", remedy=_GZIP) from e
+    if not record.strip():
+        remedy = (
+            "The first line is blank: the names of the columns must stand there." if record else "The file is empty."
+        )
+        raise InputError("table", name, "a CSV file with a header line", code="E-EMPTY", remedy=remedy)
     try:
-        text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        text = record.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
@@ -51,7 +57,15 @@ def csv_header(stream: BinaryIO, name: str) -> list[str]:
             "table", name, "a CSV file in UTF-8", code="E-ENCODING",
             remedy="The header is not UTF-8 text: convert the file, for instance with iconv -t UTF-8.",
         )  # fmt: skip
-    return [cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")]), [])]
+    text = text.rstrip("\r\n")
+    if text.count('"') % 2 or "\r" in text.replace("\r\n", "\n"):
+        raise InputError("table", name, "a header whose quotes and lines end", code="E-HEADER", remedy=_HEADER)
+    return [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
+
+
+_READ = "Check the path and its permissions."
+_GZIP = "Compress the file again, or take .gz from its name when it is not compressed."
+_HEADER = "Close every quote in the names, and end lines with a line feed: a carriage return alone ends none."
 
 
 def csv_batches(stream: BinaryIO, header: Sequence[str], columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -72,7 +86,7 @@ def _read(stream: BinaryIO) -> bytes:
     try:
         return stream.read(BLOCK)
     except (OSError, EOFError, zlib.error) as e:
-        raise InputError("table", "a file that breaks off", "a complete file", code="E-FILE") from e
+        raise InputError("table", "a file that breaks off", "a complete file", code="E-FILE", remedy=_GZIP) from e
 
 
 def _cut(data: bytes) -> tuple[bytes | None, bytes]:

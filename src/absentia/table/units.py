@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from absentia.table.cells import Cells
+from absentia.table.cells import Cells, read_clean
 from absentia.table.encode import CONTENT, ITEM, ORDER, UNIT, VALUE, Encoder
 from absentia.table.scan import Total, Work, each
 from absentia.table.source import Batches
@@ -36,11 +36,14 @@ def kept(frame: nw.LazyFrame[Any], keys: Sequence[str], at_most: int) -> nw.Lazy
 
 @dataclass
 class Encoded:
-    """Encoded rows, in memory or, beyond 1 GiB, in temporary files by a hash of the person."""
+    """Encoded rows, in memory or, beyond 1 GiB, in temporary files by a hash of the person.
+
+    `left`: how many rows are of items outside the list, and how many have no usable order.
+    """
 
     encoder: Encoder
     rows: int = 0
-    unparsed: np.ndarray = field(default_factory=lambda: np.zeros((), np.int64))
+    left: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
     _held: list[pl.DataFrame] = field(default_factory=list)
     _bytes: int = 0
     _folder: tempfile.TemporaryDirectory[str] | None = None
@@ -49,11 +52,11 @@ class Encoded:
     def take(self, batch: pa.RecordBatch | pa.Table) -> None:
         """Encode a batch and hold it."""
         for piece in batch.to_batches() if isinstance(batch, pa.Table) else [batch]:
-            table, unparsed = self.encoder.encoded(piece)
+            table, left = self.encoder.encoded(piece)
             frame = pl.DataFrame(table)
             with self._lock:
                 self.rows += len(frame)
-                self.unparsed = self.unparsed + unparsed
+                self.left = self.left + left
                 self._held.append(frame)
                 self._bytes += int(frame.estimated_size())
                 if self._bytes > HELD:
@@ -150,19 +153,29 @@ def _dense(table: pa.Table, work: Work) -> Iterator[tuple[dict[str, Cells], int]
     if not table.num_rows:
         return
     users, items = _users(table), table.column(ITEM).to_numpy()
-    values = pl.Series(table.column(VALUE))
-    shown = values.is_not_null().to_numpy() & (items >= 0)
+    long = work.demand.schema.long
+    assert long is not None
+    cells = read_clean(table.column(VALUE).combine_chunks(), long.value_column)
     where = np.full(len(work.demand.schema.columns) + 1, -1)
     where[_items(work)] = np.arange(len(work.columns))
-    shown &= where[items] >= 0
-    numbers = values.fill_null(0).to_numpy()
+    inside = (items >= 0) & (where[items] >= 0)
     last = int(users[-1]) + 1
     for low in range(0, last, work.batch_rows):
         high = min(low + work.batch_rows, last)
         a, b = np.searchsorted(users, [low, high])
-        chosen = a + np.flatnonzero(shown[a:b])
-        V = np.zeros((len(work.columns), high - low), numbers.dtype)
-        S = np.zeros(V.shape, bool)
-        row, user = where[items[chosen]], users[chosen] - low
-        V[row, user], S[row, user] = numbers[chosen], True
-        yield {name: Cells(V[i], S[i]) for i, name in enumerate(work.columns)}, high - low
+        V = np.zeros((len(work.columns), high - low), cells.values.dtype)
+        S, B = np.zeros(V.shape, bool), None
+        chosen, row, user = _placed(inside & cells.seen, where[items], users - low, a, b)
+        V[row, user], S[row, user] = cells.values[chosen], True
+        if cells.bad is not None:
+            B = np.zeros(V.shape, bool)
+            B[_placed(inside & cells.bad, where[items], users - low, a, b)[1:]] = True
+        yield {name: Cells(V[i], S[i], None if B is None else B[i]) for i, name in enumerate(work.columns)}, high - low
+
+
+def _placed(
+    which: np.ndarray, row: np.ndarray, user: np.ndarray, a: int, b: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The chosen entries from a to b, with the row and the column of each."""
+    chosen = a + np.flatnonzero(which[a:b])
+    return chosen, row[chosen], user[chosen]

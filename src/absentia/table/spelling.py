@@ -1,0 +1,89 @@
+"""What a text or an object says: its letters, and beyond them a number or a moment; the same on every engine.
+
+A typed cell is read as its spelling, so that nothing depends on the type in which an engine holds a column.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["WORDS", "codes_as_numbers", "codes_as_texts", "moment_of", "number_of", "spelled", "value_of"]
+
+Code = str | int | float
+WORDS = {"true": 1, "false": 0}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
+_DAY, _TIME = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?"
+_MOMENT = re.compile(rf"{_DAY}(?:[T ]{_TIME} ?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
+_CLOCK = re.compile(_TIME, re.ASCII)
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text spells, by the grammar of the engine that reads whole columns; None if none."""
+    text = text.strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def moment_of(text: str) -> str | None:
+    """The date or time that a text spells, in UTC where it has a zone, without zeros at its end; None if none.
+
+    >>> moment_of("2020-01-31T07:30:00.500+01:00"), moment_of("2020-01-31 00:00"), moment_of("06:30")
+    ('2020-01-31 06:30:00.5', '2020-01-31', '06:30:00')
+    """
+    if (clock := _CLOCK.fullmatch(text)) is not None:
+        return _time(*clock.groups())
+    if (found := _MOMENT.fullmatch(text)) is None:
+        return None
+    day, minute, second, part, zone = found.groups()
+    if minute is None:
+        return str(day)
+    if zone is not None:
+        try:
+            there = dt.datetime.fromisoformat(f"{day} {minute}:{second or '00'}{zone}")
+            day, clock_text = str(there.astimezone(dt.UTC).replace(tzinfo=None)).split(" ")
+        except (ValueError, OverflowError):
+            return None
+        minute, second = clock_text[:5], clock_text[6:]
+    time = _time(minute, second, part)
+    return str(day) if time == "00:00:00" else f"{day} {time}"
+
+
+def _time(minute: str, second: str | None, part: str | None) -> str:
+    return f"{minute}:{second or '00'}.{part or ''}".rstrip("0").rstrip(".") if part else f"{minute}:{second or '00'}"
+
+
+def spelled(value: Any) -> str:
+    """The text of a value, as the typed column that could hold it is read: 1.0 is 1, a midnight is its date."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    if isinstance(value, (dt.datetime, dt.time, np.datetime64)):
+        return moment_of(text) or text
+    return text
+
+
+def value_of(text: str) -> int | float | str | None:
+    """What a text says beyond its letters: a number, exact when it is an integer; true is 1, false 0; a moment."""
+    if (word := WORDS.get(text.lower())) is not None:
+        return word
+    number = number_of(text)
+    if number is None:
+        return moment_of(text)
+    return int(text) if len(text) < 100 and text.lstrip("+-").isdecimal() else number
+
+
+@lru_cache(maxsize=4096)
+def codes_as_texts(codes: tuple[Code, ...]) -> list[str]:
+    """The spellings of codes; 99 and 99.0 are one code."""
+    return [spelled(code).strip() for code in codes]
+
+
+@lru_cache(maxsize=4096)
+def codes_as_numbers(codes: tuple[Code, ...]) -> tuple[float, ...]:
+    """The codes that are numbers."""
+    numbers = [number_of(code) if isinstance(code, str) else float(code) for code in codes]
+    return tuple(x for x in numbers if x is not None and x == x)
