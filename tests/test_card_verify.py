@@ -82,6 +82,20 @@ def test_every_changed_leaf_is_found(text: str) -> None:
     assert passed <= SEALED_ONLY
 
 
+@pytest.mark.parametrize("key", ["epsilon", "even_bet", "result"])
+def test_figures_in_words_are_held_whatever_version_wrote_them(text: str, key: str) -> None:
+    document = json.loads(text)
+    document["release"]["software"] = "absentia 9.9"
+    document["words"]["lead"] = "Anything at all."
+    document["seal"] = seal_of(document)
+    said = " ".join(Card(parsed(json.dumps(document), "test")).verify())
+    assert "absentia 9.9's: sealed, but not written again" in said
+    assert "hazards follow" not in said
+    document["words"]["promise"][0][key] = "0.001"
+    document["seal"] = seal_of(document)
+    assert "words.promise[0]" in str(refusal(document))
+
+
 def at(document: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         document = document[key]

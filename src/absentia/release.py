@@ -167,8 +167,9 @@ class Release:
             lines += ["", f"noise drawn by {self.backend}: {shown(self.drawn.ratio, 4)} times what the plan needs"]
         lines += ["", f"epsilon at delta {float(delta):g} ({self.plan.relation}), of this release:"]
         lines += [f"  {name:<26}{shown(g.epsilon(delta)):>12}" for name, g in self.guarantee.with_companions]
-        spent, limit = shown(book["spent"]["with_missingness"]), book["budget"]["epsilon"]
-        return "\n".join([*lines, f"ledger: {spent} of {limit} spent; receipt {self.receipt.head[:16]}"])
+        binding, limit = book["binding"], book["budget"]["epsilon"]
+        said = f"{shown(book['spent'][binding])} of {limit} spent ({binding.replace('_', ' ')})"
+        return "\n".join([*lines, f"ledger: {said}; receipt {self.receipt.head[:16]}"])
 
     def __repr__(self) -> str:
         return f"Release({self.purpose!r}: {len(self.rows)} numbers of {self.plan!r}, receipt {self.receipt.head[:16]})"

@@ -147,7 +147,10 @@ def _held(ledger: str | os.PathLike[str], told: Document) -> str:
 
 
 def _compare_all(document: Document, again: Document) -> None:
-    """The release first, then what follows from it, then the words, which only their own version can write again."""
+    """The release first, then what follows from it, then the words, which only their own version can write again.
+
+    The figures among the words are compared whoever wrote them.
+    """
     same_software = document["release"]["software"] == again["release"]["software"]
     told = {**document["release"], "software": again["release"]["software"]}
     _compare("release", told, again["release"])
@@ -156,6 +159,11 @@ def _compare_all(document: Document, again: Document) -> None:
     if same_software:
         _compare("hazards", document["hazards"], again["hazards"])
         _compare("words", document["words"], again["words"])
+    _compare("words.promise", *(_figures_of(card["words"]) for card in (document, again)))
+
+
+def _figures_of(words: Document) -> list[dict[str, Any]]:
+    return [{key: p.get(key) for key in ("reading", "epsilon", "result", "even_bet")} for p in words["promise"]]
 
 
 def _compare(path: str, given: Any, expected: Any) -> None:
@@ -237,13 +245,15 @@ def _said(document: Document, plan: Plan, rows: Sequence[Row]) -> tuple[str, ...
         f"The plan is {plan.identity[:16]}, and its noise keeps its budget ({plan.budget}).",
         f"Epsilon with missingness, without it, and if the mask is known: {three}; proved again.",
         f"All {len(told['rows'])} answers follow from the {len(told['noise']['statistics'])} noisy sums.",
-        f"The Gamma curve ({len(document['gamma'])} points), the saving and the hazards follow from the plan.",
+        f"The Gamma curve ({len(document['gamma'])} points) and the saving follow from the plan.",
         f"The book's {len(rows)} rows are chained; its totals follow from {charges} charges and keep its budget.",
         f"Row {told['receipt']['sequence']}, the receipt's, is the charge of this plan.",
         "The seal fits. It finds slips, not forgers; the receipt binds plan, law, noise and budget.",
     ]
     if told["software"] != _software():
-        lines.insert(4, f"The sentences were written by {told['software']}: sealed, but not written again.")
+        lines.insert(4, f"Sentences and hazards are {told['software']}'s: sealed, but not written again; figures are.")
+    else:
+        lines.insert(4, "The sentences and the hazards follow from the plan and the figures.")
     return tuple(lines)
 
 

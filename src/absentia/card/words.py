@@ -47,6 +47,7 @@ PROCESSES = {
     "pattern model": "patterns whose probabilities depend on values",
     "column model": "columns that go missing with probabilities that depend on values",
 }
+INDEPENDENT = "Of missing entries it needs only that no record decides which entries of other records go missing."
 Words = dict[str, Any]
 
 
@@ -89,7 +90,8 @@ def lead(document: Mapping[str, Any], plan: Plan) -> str:
     text = f"{numbers} answering {_many(asked, 'question')}{of}"
     if not rows:
         text = f"{_many(asked, 'question')}{of}, answered by whoever runs them"
-    text += f", each with noise that hides any one {whose(plan)}. The promise is epsilon {shown(plan.budget.epsilon)}"
+    text += f", each with noise that limits what can be learned about any one {whose(plan)}."
+    text += f" The promise is epsilon {shown(plan.budget.epsilon)}"
     text += (
         f", with an allowance (delta) of {chance(plan.budget.delta)}." if plan.budget.delta else ", without any delta."
     )
@@ -110,7 +112,7 @@ def promise(release: Mapping[str, Any], plan: Plan) -> list[Words]:
     unaware = f"as long as they do not know which entries of the {one} are missing, and the law below is true."
     against = (
         f"Holds against anybody who reads these answers, whatever they know about everybody else, {unaware}",
-        "Holds against anybody, and needs nothing to be true about missing entries.",
+        f"Holds against anybody. {INDEPENDENT}",
         f"Holds against somebody who knows which entries of the {one} were observed; the law must be true.",
     )
     if isinstance(plan.missing, Complete):
@@ -133,7 +135,7 @@ def meaning(release: Mapping[str, Any], plan: Plan) -> list[str]:
         worlds = f"two worlds, one with a {one}'s real entries and one with any other entries in their place"
     else:
         worlds = f"two worlds, one in which a {one} takes part and one in which it does not"
-    text = f"Think of {worlds}. From these answers nobody can tell well which of the two they live in."
+    text = f"Think of {worlds}. How sure can these answers make anybody of which of the two they live in?"
     if e is None:
         return [text, "For this release no finite figure can be given: nothing is promised."]
     bet = f"A sceptic for whom both are equally likely ends at most {percent(even_bet(e))} sure of one."
@@ -170,7 +172,7 @@ def law(document: Mapping[str, Any], plan: Plan) -> list[list[str]]:
     lines = [["What", f"{PROCESSES.get(m.name, m.name)}; {_many(len(m.columns), 'column')}"]]
     if seen is not None:
         text = f"A record shows at most {seen['most']:g} of the {_many(seen['columns'], 'column')} that are read here,"
-        text += f" at most {shown(seen['mean'], 3)} on average"
+        text += f" about {seen['mean']:.3g} on average"
         text += f", and nothing at all with probability at least {shown_below(1 - seen['anything'], 3)}" * (
             seen["anything"] < 1
         )
@@ -185,16 +187,16 @@ def law(document: Mapping[str, Any], plan: Plan) -> list[list[str]]:
 def gamma(document: Mapping[str, Any], plan: Plan) -> str:
     without = shown(figures(document["release"])[1]["epsilon"])
     if isinstance(plan.missing, Complete):
-        return f"No law was used, so none can be wrong: epsilon {without} holds whatever is missing."
+        return f"No law was used, so none can be wrong: epsilon {without} holds whatever is missing. {INDEPENDENT}"
     if plan.dependent_rows:
         told = f"Masks of up to {plan.dependent_rows} other rows may follow a record, so no law lowers the figure (T8)."
         return f"{told} What must be true is that it is not more rows."
     if not document["gamma"]:
-        return f"For this law no curve can be given. Whatever is true, epsilon {without} holds."
+        return f"For this law no curve can be given. However wrong it is, epsilon {without} holds. {INDEPENDENT}"
     text = "Gamma 1 is the law as stated. At Gamma 2, a record's own values may double or halve the odds that it shows"
     text += " at least a given part of what was asked, for every part and for each block of columns; and so on. However"
     text += " wrong the law is, epsilon never passes"
-    return f"{text} {without}, the figure that needs no law."
+    return f"{text} {without}, the figure that needs no law. {INDEPENDENT}"
 
 
 def mask(release: Mapping[str, Any], plan: Plan) -> str:
