@@ -145,3 +145,30 @@ def test_roots_round_up_to_the_next_double(x: F, norm: int) -> None:
     r = root_up(x, norm)
     assert F(r) ** norm >= x
     assert r == 0 or F(math.nextafter(r, 0)) ** norm < x
+
+
+def test_a_stack_never_reaches_beyond_the_row_that_shows_all() -> None:
+    law = ab.ReachLaw.independent([1000] + [0.01] * 99, ["1e-6"] + ["0.5"] * 99, norm=2)
+    assert 1000 <= law.full_reach < 1000.00001
+    assert law.max <= law.full_reach
+    assert law.mean <= 10.1  # weights below a step of the grid are one weight that is always seen
+
+
+@pytest.mark.parametrize("grid", [-1, 0, 2.5, True])
+def test_a_grid_has_steps(grid: int) -> None:
+    with pytest.raises(ab.InputError) as refusal:
+        ab.ReachLaw.independent([1, 2], ["1/2", "1/2"], grid=grid)
+    assert refusal.value.field == "grid"
+
+
+def test_every_constructor_says_whether_masks_depend_on_values() -> None:
+    half = ["1/2", "1/2"]
+    for law in (
+        ab.ReachLaw.from_patterns([0, 1], half, data_dependent=True),
+        ab.ReachLaw.combined([[0, 1]], half, 1, data_dependent=True),
+        ab.ReachLaw.independent([1], ["1/2"], data_dependent=True),
+        ab.ReachLaw.from_paper("1/2", [1], k=1, data_dependent=True),
+        ab.ReachLaw.from_paper("1/2", [1], k=1, eta="1/4", data_dependent=True),
+        ab.ReachLaw.from_counts(half, [1], data_dependent=True),
+    ):
+        assert law.data_dependent

@@ -54,6 +54,10 @@ def _on_grid(parts: Sequence[tuple[Fraction, Fraction]], norm: int, grid: int) -
     distinct = {w for w, _ in parts}
     total = sum((w for w, _ in parts), Fraction(0))
     step = distinct.pop() if len(distinct) == 1 else total / max(grid, 100 * len(parts))
+    tiny = [(w, p) for w, p in parts if w < step]
+    lump = sum((w for w, _ in tiny), Fraction(0))
+    if math.ceil(lump / step) < sum(p for _, p in tiny):  # together and always seen costs less than a step each
+        parts = [*((w, p) for w, p in parts if w >= step), (lump, Fraction(1))]
     ordered = sorted((math.ceil(w / step), p) for w, p in parts)
     mass, low, beyond = np.ones(1), 0, 0.0
     for count, (shift, p) in enumerate(ordered, start=1):

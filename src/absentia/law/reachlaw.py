@@ -169,13 +169,19 @@ class ReachLaw:
         )
 
     @staticmethod
-    def from_patterns(reaches: Sequence[object], masses: Sequence[object], full_reach: object = None) -> ReachLaw:
+    def from_patterns(
+        reaches: Sequence[object], masses: Sequence[object], full_reach: object = None, data_dependent: bool = False
+    ) -> ReachLaw:
         """The law over a table of patterns: the reach of each and its probability."""
-        return ReachLaw(reaches, masses, full_reach)
+        return ReachLaw(reaches, masses, full_reach, data_dependent)
 
     @staticmethod
     def combined(
-        tables: Sequence[Sequence[object]], masses: Sequence[object], norm: Norm, full: Sequence[object] | None = None
+        tables: Sequence[Sequence[object]],
+        masses: Sequence[object],
+        norm: Norm,
+        full: Sequence[object] | None = None,
+        data_dependent: bool = False,
     ) -> ReachLaw:
         """The joint reach of several queries over one pattern table (T7): l1 adds, l2 adds squares."""
         allowed = "a list with one reach for each pattern"
@@ -185,10 +191,17 @@ class ReachLaw:
             if len(table) != len(masses):
                 raise InputError(f"tables[{i}]", len(table), f"one reach for each of the {len(masses)} patterns")
         reaches = [_stacked(column, norm) for column in zip(*listed, strict=True)]
-        return ReachLaw(reaches, masses, _stacked(full, norm) if full is not None else None)
+        complete = None if full is None else _stacked(list_of(full, "full", "one reach for each query"), norm)
+        return ReachLaw(reaches, masses, complete, data_dependent)
 
     @staticmethod
-    def independent(weights: Sequence[object], seen: Sequence[object], norm: Norm = 1, grid: int = 4096) -> ReachLaw:
+    def independent(
+        weights: Sequence[object],
+        seen: Sequence[object],
+        norm: Norm = 1,
+        grid: int = 4096,
+        data_dependent: bool = False,
+    ) -> ReachLaw:
         """Feature j moves the query by weights[j] when seen, with probability seen[j], independently.
 
         Exact for few features; otherwise a weighted Poisson-binomial convolution on a grid of that many steps,
@@ -198,8 +211,11 @@ class ReachLaw:
         p = [probability(x, f"seen[{j}]") for j, x in enumerate(list_of(seen, "seen", "a list of probabilities"))]
         if len(w) != len(p):
             raise InputError("seen", len(p), f"one probability for each of the {len(w)} weights")
+        if isinstance(grid, bool) or not isinstance(grid, int) or grid < 1:
+            raise InputError("grid", grid, "an int >= 1")
+        full = _stacked(w, norm)
         reach, mass = independent_atoms(w, p, norm, grid)
-        return ReachLaw(reach, mass, max(_stacked(w, norm), max(reach)))
+        return ReachLaw([min(x, full) for x in reach], mass, full, data_dependent)  # the grid rounds up, also beyond it
 
     @staticmethod
     def from_paper(
@@ -209,6 +225,7 @@ class ReachLaw:
         rho: object = None,
         eta: object = None,
         norm: Norm = 1,
+        data_dependent: bool = False,
     ) -> ReachLaw:
         """The paper's (p*, k or rho, eta): two atoms, or three when a share eta may show more than k features."""
         p = probability(p_star, "p_star")
@@ -222,21 +239,24 @@ class ReachLaw:
             raise InputError("k", k, f"an int in [0, {len(weights)}]")
         few, full = _stacked(weights[:observed], norm), _stacked(weights, norm)
         if eta is None:
-            return ReachLaw([0, few], [1 - p, p], full)
+            return ReachLaw([0, few], [1 - p, p], full, data_dependent)
         e = probability(eta, "eta")
         if e > p:
             raise InputError("eta", eta, f"at most p_star = {p_star}")
-        return ReachLaw([0, few, full], [1 - p, p - e, e], full)
+        return ReachLaw([0, few, full], [1 - p, p - e, e], full, data_dependent)
 
     @staticmethod
-    def from_counts(counts: Sequence[object], constants: Sequence[object], norm: Norm = 1) -> ReachLaw:
+    def from_counts(
+        counts: Sequence[object], constants: Sequence[object], norm: Norm = 1, data_dependent: bool = False
+    ) -> ReachLaw:
         """counts[c] = probability that c features are observed; the largest constants are taken for each c."""
         weights, counts = _constants(constants), list_of(counts, "counts", "a list of probabilities")
         if len(counts) > len(weights) + 1:
             raise InputError(
                 "counts", len(counts), f"at most {len(weights) + 1} entries, for 0..{len(weights)} observed"
             )
-        return ReachLaw([_stacked(weights[:c], norm) for c in range(len(counts))], counts, _stacked(weights, norm))
+        reaches = [_stacked(weights[:c], norm) for c in range(len(counts))]
+        return ReachLaw(reaches, counts, _stacked(weights, norm), data_dependent)
 
     def to_dict(self) -> dict[str, object]:
         return {
