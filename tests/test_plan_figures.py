@@ -234,6 +234,26 @@ def test_what_if() -> None:
     assert bound.epsilon > 1
 
 
+def test_advice_names_answers_that_noise_would_hide() -> None:
+    """With the epsilon that it names they show in such a world, and a little below it they do not."""
+    asked = [regression("x0", ["x1", "x2"]), mean("x3"), mean("x3", by="g")]
+    half = missing.independent(SCHEMA, {"x1": "0.8"}, because="design")
+
+    def advice(epsilon: str) -> dict[str, str]:
+        p = plan(SCHEMA, asked, half, budget=Budget(epsilon, "1e-6"))
+        return {text.split(" is likely")[0].split(" may")[0]: text for text in p.advice if "come back empty" in text}
+
+    tight, fit = advice("0.02"), asked[0].name
+    assert set(tight) == {q.name for q in asked}
+    assert "is likely to" in tight[fit]
+    needed = float(tight[fit].split("epsilon ")[1].split()[0])
+    assert " may " in advice(f"{needed:g}")[fit]
+    assert "is likely to" in advice(f"{0.85 * needed:g}")[fit]
+    assert advice("20") == {}
+    unknown = Schema.from_dict({k: v for k, v in SCHEMA.to_dict().items() if k != "n"})
+    assert not any("empty" in text for text in plan(unknown, asked, half, budget=Budget("0.02", "1e-6")).advice)
+
+
 def test_advice_names_what_would_gain() -> None:
     fixed = missing.matrix_sampling(SCHEMA, [[c] for c in NAMES], 2, because="design")
     p = plan(SCHEMA, [total(c) for c in NAMES], fixed, budget=ONE)

@@ -12,6 +12,7 @@ from absentia.missing.complete import Complete
 from absentia.missing.patterns import Patterns
 from absentia.missing.sampled import Sampled
 from absentia.planning.blocks import groups_of
+from absentia.planning.drowned import drowned
 from absentia.planning.observed import chance_of
 from absentia.query.distance import distances
 
@@ -29,10 +30,10 @@ MOST = 12
 
 
 def advice_of(plan: Plan) -> tuple[str, ...]:
-    """No gain and why; a query that joins blocks; a fixed rotation where independent assignment would do."""
+    """Answers that noise would hide; no gain and why; a query that joins blocks; a fixed rotation without need."""
     if isinstance(plan.missing, Complete) or plan.dependent_rows:
-        return ()
-    return (*_no_gain(plan), *_joining(plan), *_rotation(plan))
+        return tuple(drowned(plan))
+    return (*drowned(plan), *_no_gain(plan), *_joining(plan), *_rotation(plan))
 
 
 def _noise(plan: Plan, batch: Batch, missing: object = None) -> float:

@@ -94,7 +94,7 @@ class Schema:
         try:
             document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as e:
-            raise InputError("schema", str(path), f"a readable TOML file ({e.strerror})", code="E-FILE") from None
+            raise InputError("schema", str(path), f"a readable TOML file ({e.strerror})", "E-FILE", _ABSENT) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
             raise InputError("schema", str(path), f"TOML ({e})", code="E-TOML", remedy=_BLANKS) from None
         return cls.from_dict(document)
@@ -155,6 +155,7 @@ class Schema:
         return out | ({"missing": own} if own else {}) | ({"weight": True} if c.weight else {})
 
 
+_ABSENT = "Check the path; `absentia schema TABLE -o schema.toml` writes a skeleton."
 _BLANKS = "A skeleton leaves every bound blank on purpose: fill them in from public knowledge, never from the data."
 
 
@@ -171,7 +172,7 @@ def skeleton(header: Sequence[str]) -> str:
         '# kind = "number" needs bounds = [low, high]',
         '# kind = "category" needs values = [...] in place of bounds',
         '# kind = "boolean" needs neither',
-        "# Dates: a category with values = [...], or the `by` of [unit_rule]; else compute a number.",
+        "# A date is a category with listed values, or the `by` of [unit_rule].",
     ]
     for name in header:
         lines += ["", f"[columns.{toml_key(name)}]", "kind = ", "bounds = "]
