@@ -27,6 +27,7 @@ Batches = Iterable[pa.RecordBatch | pa.Table]
 _REMEDY = "The first line of a CSV file must name the columns; a column that is out of scope is left out of the schema."
 _ENGINES = "For a DuckDB relation install absentia[duckdb], for a PySpark DataFrame absentia[spark]."
 _NAMES = "Check the spelling of the path, and that its name ends in .csv, .csv.gz, .parquet or .pq."
+_KINDS = "Save the table as CSV or Parquet, and read files of different kinds one by one."
 _WHOLE = "Write or copy the file again: it is damaged, or another kind of file under this name."
 
 
@@ -134,7 +135,7 @@ def _files(paths: list[Path], given: str) -> Source:
     kinds = {_kind(path) for path in paths}
     if len(kinds) != 1 or "" in kinds:
         allowed = "files named .csv, .csv.gz or .parquet, all of one kind"
-        raise InputError("table", given, allowed, code="E-FILE", remedy="Read the files of each kind by themselves.")
+        raise InputError("table", given, allowed, code="E-FILE", remedy=_KINDS)
     headers = [_csv_names(p) if kinds == {"csv"} else _parquet_fields(p) for p in paths]
     for path, header in zip(paths, headers, strict=True):
         if sorted(header) != sorted(headers[0]):
