@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import probability, shown
-from absentia.guarantee import Guarantee
+from absentia.guarantee import Guarantee, Piece
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
@@ -124,6 +124,7 @@ def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relat
         most = min(far, stretch * Fraction(total.max))
         known = (replace(base_at(noise, most), result="base at the largest reach"),)
     caveats = (KNOWN_DEPENDENT,) if total.data_dependent else ()
+    split = tuple(b.atoms for b in law.blocks) if isinstance(law, Blocks) and law.blocks else (total.atoms,)
     subject = f"{type(noise).__name__}({noise.size:g})"
     return Guarantee(
         (*_sharper(noise, law, relation), dominating_pair(noise, total.atoms, relation), *apart),
@@ -131,7 +132,7 @@ def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relat
         subject,
         Guarantee((base_at(noise, far),), relation, subject, caveats=(NO_MISSINGNESS,)),
         Guarantee(known, relation, subject, caveats=caveats),
-        pieces=((noise, total.atoms),),
+        pieces=(Piece(noise, split, far, min(far, stretch * Fraction(total.max))),),
     )
 
 
@@ -171,14 +172,17 @@ def _mixed_blocks(noises: Sequence[object], law: Structure | None, relation: Rel
     each = [noise for noise in noises if isinstance(noise, (Noise, BlackBox))]
     subject = "one noise for each block"
     full, worst = (_at_points(each, reaches, relation) for reaches in (law.full_reaches, law.largest_reaches))
-    t1 = _masked(worst[-1], law.shown, relation)
+    t1, stretch = _masked(worst[-1], law.shown, relation), 1 if relation == "add_remove" else 2
     return Guarantee(
         (*law.bounds(each, relation), *law.whole(each, relation), t1),
         relation,
         subject,
         Guarantee(full, relation, subject, caveats=(NO_MISSINGNESS,)),
         Guarantee(worst, relation, subject, caveats=(KNOWN_DEPENDENT,)),
-        pieces=tuple(zip(each, (b.atoms for b in law.blocks), strict=False)),
+        pieces=tuple(
+            Piece(noise, (b.atoms,), stretch * Fraction(b.full_reach), stretch * Fraction(b.max))
+            for noise, b in zip(each, law.blocks, strict=False)
+        ),
     )
 
 
@@ -266,10 +270,7 @@ def _around(bound: Bound, base: Bound, known: Bound, relation: str, dependent: b
 
 
 def _relaxed(base: Bound, law: Structure | None, p_star: object, relation: str, rows: int, dense: object) -> Guarantee:
-    """T6; nothing is promised where every entry may be observed, because the base says nothing about dense rows.
-
-    Nor if the mask is known and may depend on values.
-    """
+    """T6; nothing is promised where every entry may be observed, nor if the mask is known and may depend on values."""
     if relation == "attribute" or rows:
         given = "attribute" if relation == "attribute" else f"{rows} dependent rows"
         raise InputError(

@@ -11,14 +11,20 @@ from absentia.calibration import calibrate
 from absentia.errors import BudgetRefused, InputError
 from absentia.exact import exact, probability, round_up, shown
 from absentia.guarantee import Guarantee
+from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blackbox import BlackBoxAmplified
-from absentia.theory.blocks import FreshMasks
+from absentia.theory.blocks import BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY, FreshMasks
 from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
 from absentia.theory.mixed import MixedKnown, together_at
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
-from absentia.theory.pair import ROWS_INDEPENDENT, KnownMask, Relation
+from absentia.theory.pair import ANY_MASKS, ROWS_INDEPENDENT, Relation
+
+RELEASES = "(noise, one reach for each pattern) in every release, or black boxes only"
+PATTERNS = "a list of numbers >= 0, one for each pattern"
+BOXES = "black boxes, to which T1 applies with p_star"
+FRESH = "guarantees of additive noise by reach laws, blocks or forms"
 
 __all__ = ["Filter", "MixedKnown", "fresh_masks", "together"]
 
@@ -41,25 +47,46 @@ def together(
     >>> together([(Laplace(2), [0, 1]), (Laplace(2), [0, 1])], mass=["1/2", "1/2"]).epsilon(delta=0)
     1.0000000000000002
     """
-    if not releases:
+    given = list_of(releases, "releases", RELEASES)
+    if not given:
         raise InputError("releases", releases, "at least one release")
-    if all(isinstance(r, BlackBox) for r in releases):
-        return amplify(_added([r for r in releases if isinstance(r, BlackBox)]), p_star=p_star)
-    pairs = [r for r in releases if isinstance(r, tuple)]
-    if not mass or len(pairs) != len(releases) or any(len(table) != len(mass) for _, table in pairs):
+    if all(isinstance(r, BlackBox) for r in given):
+        _nothing(BOXES, mass=list_of(mass, "mass", PATTERNS), full=full, data_dependent=data_dependent)
+        return amplify(_added(given), p_star=p_star)
+    _nothing("additive noise: the patterns say how often a row shows anything", p_star=p_star)
+    masses, pairs = _pattern_masses(mass), [_pair(r, f"releases[{i}]") for i, r in enumerate(given)]
+    if any(len(table) != len(masses) for _, table in pairs):
         raise InputError(
-            "releases", len(mass), "(noise, one reach for each pattern) in every release, or black boxes only"
+            "releases", [len(table) for _, table in pairs], f"one reach for each of {len(masses)} patterns"
         )
     noises = [noise for noise, _ in pairs]
-    full = _full([[nonnegative(x, "reach") for x in table] for _, table in pairs], full)
+    complete = _full([table for _, table in pairs], full)
     if all(isinstance(n, Laplace) for n in noises) or all(isinstance(n, Gaussian) for n in noises):
         kind = Laplace if isinstance(noises[0], Laplace) else Gaussian
-        tables = [[nonnegative(x, "reach") / Fraction(n.size) for x in t] for n, t in pairs if isinstance(n, Noise)]
-        wide = [x / Fraction(n.size) for x, n in zip(full, noises, strict=True) if isinstance(n, Noise)]
-        law = ReachLaw.combined(tables, mass, kind.norm, wide)
-        law = ReachLaw(law.reach, [q for _, q in law.atoms], law.full_reach, data_dependent)
-        return amplify(kind(1.0), law)
-    return _mixed(pairs, mass, full, data_dependent)
+        tables = [[x / Fraction(noise.size) for x in table] for noise, table in pairs]
+        wide = [x / Fraction(noise.size) for x, noise in zip(complete, noises, strict=True)]
+        return amplify(kind(1.0), ReachLaw.combined(tables, masses, kind.norm, wide, data_dependent))
+    return _mixed(pairs, masses, complete, data_dependent)
+
+
+def _pair(given: object, field: str) -> tuple[Noise, list[Fraction]]:
+    """One release: its noise and the reach of every pattern."""
+    if isinstance(given, BlackBox):
+        raise InputError(
+            field, "a black box", RELEASES,
+            remedy="Amplify black boxes together with black boxes; state additive noise as a BlackBox to add it.",
+        )  # fmt: skip
+    pair = list_of(given, field, RELEASES)
+    if len(pair) != 2 or not isinstance(pair[0], Noise):
+        raise InputError(field, given, RELEASES)
+    reaches = list_of(pair[1], field, PATTERNS)
+    return pair[0], [nonnegative(x, "reach") for x in reaches]
+
+
+def _nothing(beside: str, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None and value is not False and value != []:
+            raise InputError(name, value, f"nothing beside {beside}")
 
 
 def _full(tables: Sequence[Sequence[Fraction]], stated: Sequence[object] | None) -> list[Fraction]:
@@ -67,40 +94,36 @@ def _full(tables: Sequence[Sequence[Fraction]], stated: Sequence[object] | None)
     largest = [max(table) for table in tables]
     if stated is None:
         return largest
-    if len(stated) != len(tables):
-        raise InputError("full", len(stated), f"one reach for each of the {len(tables)} releases")
-    full = [nonnegative(x, f"full[{i}]") for i, x in enumerate(stated)]
+    given = list_of(stated, "full", "one reach for each release")
+    if len(given) != len(tables):
+        raise InputError("full", len(given), f"one reach for each of the {len(tables)} releases")
+    full = [nonnegative(x, f"full[{i}]") for i, x in enumerate(given)]
     for i, (x, least) in enumerate(zip(full, largest, strict=True)):
         if x < least:
-            raise InputError(f"full[{i}]", stated[i], f"at least the largest reach of a pattern, {shown(least)}")
+            raise InputError(f"full[{i}]", given[i], f"at least the largest reach of a pattern, {shown(least)}")
     return full
 
 
 def _added(boxes: Sequence[BlackBox]) -> BlackBox:
     """Basic composition of the base mechanisms: epsilons and deltas add."""
     if any(box.epsilon is None for box in boxes):
-        raise InputError("releases", "a profile", "black boxes stated as (epsilon, delta); compose profiles beforehand")
+        raise InputError(
+            "releases", "a profile", "black boxes stated as (epsilon, delta)",
+            remedy="Compose the profiles first, in the accountant they came from, and amplify the one result.",
+        )  # fmt: skip
     total = sum((box.epsilon for box in boxes if box.epsilon is not None), Fraction(0))
     return BlackBox(total, min(Fraction(1), sum((box.delta for box in boxes), Fraction(0))))
 
 
 def _mixed(
-    pairs: Sequence[tuple[Noise | BlackBox, Sequence[object]]],
-    stated: Sequence[object],
-    full: Sequence[Fraction],
-    dependent: bool,
+    pairs: Sequence[tuple[Noise, Sequence[Fraction]]], mass: list[Fraction], full: Sequence[Fraction], dependent: bool
 ) -> Guarantee:
-    if any(isinstance(noise, BlackBox) for noise, _ in pairs):
-        raise InputError("releases", "a black box", "additive noise only; account black boxes with black boxes")
-
-    def losses(reaches: Sequence[object]) -> tuple[Fraction, Fraction]:
+    def losses(reaches: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
         """(pure loss, squared Gaussian distance) between two rows at those reaches."""
-        far = [2 * nonnegative(reach, "reach") for reach in reaches]
-        return together_at([(noise, x) for (noise, _), x in zip(pairs, far, strict=True)])[:2]
+        return together_at([(noise, 2 * x) for (noise, _), x in zip(pairs, reaches, strict=True)])[:2]
 
-    table = [losses([t[k] for _, t in pairs]) for k in range(len(stated))]
+    table = [losses([t[k] for _, t in pairs]) for k in range(len(mass))]
     worst = (max(e for e, _ in table), max(g for _, g in table))
-    mass = _pattern_masses(stated)
     missing = max(Fraction(0), 1 - sum(mass, Fraction(0)))  # a shortfall goes to the worst that can be shown
     table, mass = [*table, worst], [*mass, missing]
     p = min(Fraction(1), sum((m for m, row in zip(mass, table, strict=True) if any(row)), Fraction(0)))
@@ -117,9 +140,9 @@ def _mixed(
     )
 
 
-def _pattern_masses(stated: Sequence[object]) -> list[Fraction]:
+def _pattern_masses(stated: object) -> list[Fraction]:
     """The patterns' probabilities, exact; refused unless they sum to 1 within 1e-9."""
-    mass = [probability(m, f"mass[{k}]") for k, m in enumerate(stated)]
+    mass = [probability(m, f"mass[{k}]") for k, m in enumerate(list_of(stated, "mass", PATTERNS))]
     ReachLaw([0] * len(mass), mass)
     return mass
 
@@ -127,34 +150,44 @@ def _pattern_masses(stated: Sequence[object]) -> list[Fraction]:
 def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -> Guarantee:
     """The guarantee of releases whose masks were drawn afresh each time: here amplified guarantees do compose.
 
+    Of independent blocks, each composes by itself; of a design or of latent classes, their total reach does.
+
     Assumptions: the masks of different releases are independent (new waves of collection, not the same answers).
     """
-    pieces = [piece for g in guarantees for piece in g.pieces]
-    if not guarantees or any(not g.pieces or len(g.pieces) != 1 for g in guarantees):
-        raise InputError("guarantees", len(guarantees), "guarantees of additive noise with one reach law each")
-    if any(g.relation != relation for g in guarantees):
+    given = list_of(guarantees, "guarantees", FRESH)
+    if not given or not all(isinstance(g, Guarantee) and g.pieces for g in given):
+        raise InputError("guarantees", len(given), FRESH)
+    if any(g.relation != relation for g in given):
         raise InputError("relation", relation, "the relation that every guarantee states")
-    sides = [g.without_missingness.bounds for g in guarantees]
-    known = [g.if_mask_known.bounds for g in guarantees]
+    pieces = [piece for g in given for piece in g.pieces]
     kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
-    subject = f"{len(pieces)} releases, each on a fresh mask"
-    bound = FreshMasks.of(pieces, kind)
+    subject = f"{len(given)} releases, each on a fresh mask"
+    far, near = [(p.noise, p.far) for p in pieces], [(p.noise, p.known) for p in pieces]
+    told = tuple(dict.fromkeys(c for g in given for c in g.if_mask_known.caveats))
+    blocks = (BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY) if any(len(p.blocks) > 1 for p in pieces) else ()
     return Guarantee(
-        (bound,), relation, subject, _composed(sides, subject, relation), _composed(known, subject, relation)
+        (FreshMasks.of([(p.noise, atoms) for p in pieces for atoms in p.blocks], kind), _closed(far)),
+        relation,
+        subject,
+        Guarantee(_plain(far, kind), relation, subject, caveats=given[0].without_missingness.caveats),
+        Guarantee(_plain(near, kind), relation, subject, caveats=told),
+        caveats=blocks,
+        pieces=tuple(pieces),
     )
 
 
-def _composed(sides: Sequence[Sequence[Bound]], subject: str, relation: str) -> Guarantee:
-    """The plain composition of companions: each is noise at a worst distance."""
-    kind: Relation = "add_remove" if relation == "add_remove" else "substitute"
-    blocks = []
-    for (bound,) in sides:
-        if not isinstance(bound, KnownMask):
-            raise InputError("guarantees", bound.result, "guarantees of additive noise with one reach law each")
-        half = Fraction(bound.stretch, 2) if relation == "substitute" else Fraction(1)
-        reach = round_up(max(Fraction(x) for x, _ in bound.atoms) * half)
-        blocks.append((bound.noise, ((reach, Fraction(1)),)))
-    return Guarantee((FreshMasks.of(blocks, kind),), relation, subject)
+def _plain(parts: Sequence[tuple[Noise | BlackBox, Fraction]], kind: Relation) -> tuple[Bound, ...]:
+    """What several noises promise at fixed distances: in closed form, and unless all are Gaussian, losses composed."""
+    if all(isinstance(noise, Gaussian) for noise, _ in parts):
+        return (_closed(parts),)
+    stretch = 1 if kind == "add_remove" else 2
+    points = [(noise, ((round_up(x / stretch), Fraction(1)),)) for noise, x in parts]
+    return FreshMasks.of(points, kind), _closed(parts)
+
+
+def _closed(parts: Sequence[tuple[Noise | BlackBox, Fraction]]) -> Bound:
+    losses = together_at(parts)
+    return MixedKnown(((Fraction(1), losses.pure, losses.square),), "base", (ANY_MASKS,), losses.delta)
 
 
 @dataclass(frozen=True)
@@ -183,6 +216,7 @@ class Filter:
     @staticmethod
     def gaussian(mass: Sequence[object], unit: Sequence[object], *, epsilon: object, delta: object) -> Filter:
         """An open filter for Gaussian queries whose reach stays below the unit reach u(O), pattern by pattern."""
+        unit = list_of(unit, "unit", PATTERNS)
         law = ReachLaw(unit, mass)
         sigma = calibrate(Gaussian, law, epsilon=epsilon, delta=delta)
         room = tuple((nonnegative(u, "unit") / Fraction(sigma.size)) ** 2 for u in unit)
@@ -192,7 +226,11 @@ class Filter:
         )
 
     def spend(self, noise: Noise, reach: Sequence[object]) -> Filter:
-        """The filter after one more query; refused when the budget does not cover it, and nothing changes."""
+        """The filter after one more query; refused when the budget does not cover it, and nothing changes.
+
+        A filter is a value: the one that is returned has the query in it, this one has not. Spend from the last one.
+        """
+        reach = list_of(reach, "reach", PATTERNS)
         if not isinstance(noise, Noise) or noise.family != self.family or len(reach) != len(self.mass):
             raise InputError(
                 "reach", len(reach), f"{self.family} noise and one reach for each of {len(self.mass)} patterns"
@@ -204,7 +242,7 @@ class Filter:
             loss = amplify(Laplace(1.0), ReachLaw([round_up(x) for x in after], self.mass)).epsilon(0)
             if Fraction(loss) > self.epsilon:
                 raise BudgetRefused(
-                    f"The query would bring the path-wise figure to epsilon {shown(loss)};"
+                    f"The query would bring the path-wise figure to epsilon {shown(loss, 17)};"
                     f" the budget is {self.epsilon}.",
                     "A pure filter stops before T3 of all queries so far exceeds the budget.",
                     "Add noise, or drop the query.",

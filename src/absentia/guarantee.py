@@ -6,17 +6,19 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import echoed, number, probability, shown
 from absentia.law.given import list_of
 from absentia.theory.bound import Bound
+from absentia.theory.noise import BlackBox, Noise
+from absentia.theory.pure import Atoms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Guarantee"]
+__all__ = ["Figure", "Guarantee", "Piece"]
 
 REFERENCE = Fraction(1, 10**6)
 """The delta at which `result` names the result that answers when several apply."""
@@ -49,6 +51,16 @@ class Figure:
         }
 
 
+class Piece(NamedTuple):
+    """One additive release: its noise, the reach laws of its independent blocks, how far apart two rows may be."""
+
+    noise: Noise | BlackBox
+    blocks: tuple[Atoms, ...]
+    far: Fraction
+    known: Fraction
+    """The same where the mask is known"""
+
+
 @dataclass(frozen=True, eq=False)
 class Guarantee:
     """The point-wise smallest of several proved curves.
@@ -64,8 +76,8 @@ class Guarantee:
     companion_without: Guarantee | None = None
     companion_known: Guarantee | None = None
     caveats: tuple[str, ...] = ()
-    pieces: tuple[Any, ...] = field(default=(), repr=False)
-    """The (noise, atoms) pairs behind an amplified additive release: what fresh masks compose."""
+    pieces: tuple[Piece, ...] = field(default=(), repr=False)
+    """The additive releases behind it: what fresh masks compose"""
 
     @property
     def without_missingness(self) -> Guarantee:

@@ -67,9 +67,8 @@ class MixedKnown(BallBound):
 
     def log_delta(self, epsilon: float) -> float:
         with precision(64):
-            value = self.delta_ball(arb(epsilon))
-        top = float(value.mid())
-        return float(np.log(top)) if top > 0 else -np.inf
+            value = self.delta_ball(arb(epsilon))  # the logarithm is taken in balls, which do not underflow
+            return float(value.mid().log().mid()) if value.mid() > 0 else -np.inf
 
 
 def hockey_at(shift: arb, epsilon: arb) -> arb:
