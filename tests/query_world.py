@@ -116,7 +116,8 @@ QUERIES: tuple[Query, ...] = (
 )  # fmt: skip
 MORE: tuple[Query, ...] = (
     count("hyp", weight="w"), total("bmi", weight="w"), histogram("hyp", weight="w"), variance("age", weight="w"),
-    covariance(["bmi", "chl"]), pca(["bmi", "chl", "age"]), linear([["1", "1"], ["1", "-1/2"]], ["bmi", "age"]),
+    mean("hyp"), mean("hyp", by="sex", weight="w"), covariance(["bmi", "chl"]), pca(["bmi", "chl", "age"]),
+    linear([["1", "1"], ["1", "-1/2"]], ["bmi", "age"]),
 )  # fmt: skip
 ABOUT_TABLE = ("count", "sum", "histogram", "marginal", "linear")
 
