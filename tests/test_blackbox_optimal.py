@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from absentia.auditing.exact import class_profile, class_value, profile, records
 from absentia.auditing.linear_program import Program, worst_mechanism, worst_release
-from absentia.auditing.pipeline import Pipeline, as_is, independent_rows
 from absentia.errors import InputError
 from absentia.theory import channel
+from absentia.theory.paper_pipeline import Pipeline, as_is, independent_rows
 
 RATIOS = st.sampled_from([Fraction(2), Fraction(3), Fraction(3, 2), Fraction(7, 5)])
 DELTAS = st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 7)])

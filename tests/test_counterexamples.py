@@ -17,10 +17,18 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from absentia.auditing.exact import Law, divergence, profile
-from absentia.auditing.pipeline import NA, Dataset, Pipeline, as_is, dependent_masks, independent_rows, largest_ratio
 from absentia.theory.blackbox import DependentRows, amplified
 from absentia.theory.noise import Gaussian
 from absentia.theory.pair import dominating_pair
+from absentia.theory.paper_pipeline import (
+    NA,
+    Dataset,
+    Pipeline,
+    as_is,
+    dependent_masks,
+    independent_rows,
+    largest_ratio,
+)
 
 TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
 

@@ -16,11 +16,19 @@ from absentia.auditing.errata import (
     relaxed_step,
     row_mean_imputation,
 )
-from absentia.auditing.pipeline import NA, Pipeline, Scenario, as_is, dependent_masks, independent_rows, zero_imputation
 from absentia.errors import InputError
-from absentia.query.lipschitz import histogram, linear
 from absentia.theory import paper
 from absentia.theory.noise import Gaussian
+from absentia.theory.paper_lipschitz import histogram, linear
+from absentia.theory.paper_pipeline import (
+    NA,
+    Pipeline,
+    Scenario,
+    as_is,
+    dependent_masks,
+    independent_rows,
+    zero_imputation,
+)
 
 HALF = Fraction(1, 2)
 

@@ -52,3 +52,13 @@ def test_links_lead_somewhere(page: str) -> None:
             headings = SECTION.findall(linked.read_text("utf-8"))
             slugs = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
             assert anchor in slugs, target
+
+
+def test_every_result_of_the_paper_is_importable_from_one_place() -> None:
+    """P1-P10: formulas, the calculus of P9, the worlds of P3 and P10."""
+    from absentia.theory import paper
+
+    for name in ("mar", "mnar_pair", "always_observed", "laplace", "gaussian", "corollary", "relaxed_laplace",
+                 "sensitivity", "query", "stack", "dependent_masks"):  # fmt: skip
+        assert callable(getattr(paper, name))
+        assert name in paper.__all__

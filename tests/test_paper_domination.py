@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absentia.query import sensitivity
-from absentia.query.lipschitz import second_moments
 from absentia.theory import blackbox, paper, relaxed
 from absentia.theory.noise import Gaussian, Laplace
 from absentia.theory.pair import dominating_pair
+from absentia.theory.paper_lipschitz import second_moments
 
 shares = st.fractions(Fraction(1, 1000), 1, max_denominator=1000)
 losses = st.fractions(Fraction(1, 100), 1, max_denominator=100)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absentia.errors import InputError
-from absentia.query.lipschitz import declared, histogram, linear, lipschitz, query, second_moments, stack
+from absentia.theory.paper_lipschitz import declared, histogram, linear, lipschitz, query, second_moments, stack
 
 values = st.fractions(-1, 1, max_denominator=16)
 small = st.fractions(-3, 3, max_denominator=8)

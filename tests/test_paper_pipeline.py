@@ -11,7 +11,10 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from absentia.auditing.pipeline import (
+from absentia.errors import InputError
+from absentia.exact import ball, precision
+from absentia.theory.noise import hockey_stick_laplace
+from absentia.theory.paper_pipeline import (
     NA,
     Pipeline,
     Scenario,
@@ -24,9 +27,6 @@ from absentia.auditing.pipeline import (
     largest_ratio,
     randomised_response,
 )  # fmt: skip
-from absentia.errors import InputError
-from absentia.exact import ball, precision
-from absentia.theory.noise import hockey_stick_laplace
 
 shares = st.fractions(0, 1, max_denominator=20)
 inner = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import absentia as ab
-from absentia.law.convolution import root_up
+from absentia.exact import root_up
 from absentia.theory.paper import entries_observed
 
 reaches = st.lists(st.floats(0, 1e3), min_size=1, max_size=8, unique=True)

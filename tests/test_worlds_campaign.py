@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from absentia.auditing.exact import Profile, discrete_pair, profile, reach_envelope, records, released_profile, upper
-from absentia.auditing.pipeline import NA, Dataset, Pipeline, Row, as_is, independent_rows
 from absentia.auditing.random_worlds import KINDS, SHAPES, Cell, campaign, mar, mcar, mnar, zoo
 from absentia.auditing.worlds import NoiseTable, Processes, Table, check, denominator, noise_table, release, scaled
 from absentia.errors import InputError
+from absentia.theory.paper_pipeline import NA, Dataset, Pipeline, Row, as_is, independent_rows
 
 RESULTS = ("T1", "T2", "T3", "Thm 4")
 

@@ -28,8 +28,8 @@ from absentia.auditing.exact import (
     released_profile,
     upper,
 )
-from absentia.auditing.pipeline import NA, Dataset, Pipeline, Row, as_is, independent_rows, largest_ratio
 from absentia.errors import InputError
+from absentia.theory.paper_pipeline import NA, Dataset, Pipeline, Row, as_is, independent_rows, largest_ratio
 
 TWO, ONE = Fraction(2), Fraction(1)
 

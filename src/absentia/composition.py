@@ -9,9 +9,8 @@ from fractions import Fraction
 from absentia.amplification import KNOWN_DEPENDENT, amplify
 from absentia.calibration import calibrate
 from absentia.errors import BudgetRefused, InputError
-from absentia.exact import exact, probability, round_up, shown
+from absentia.exact import exact, list_of, probability, round_up, shown
 from absentia.guarantee import Guarantee
-from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blackbox import BlackBoxAmplified
 from absentia.theory.blocks import BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY, FreshMasks

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
 import flint
 from flint import arb, fmpq, fmpz
@@ -24,9 +25,11 @@ __all__ = [
     "below",
     "echoed",
     "exact",
+    "list_of",
     "number",
     "precision",
     "probability",
+    "root_up",
     "round_down",
     "round_up",
     "shown",
@@ -76,6 +79,13 @@ def probability(value: object, field: str) -> Fraction:
     return p
 
 
+def list_of(value: object, field: str, allowed: str) -> list[Any]:
+    """The items of a list, tuple, array or other collection; a text or a table is none."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise InputError(field, value, allowed)
+    return list(value)
+
+
 def ball(value: Fraction | float | int | arb) -> arb:
     """A ball that contains `value` at the current precision (exact for floats and ints that fit)."""
     if isinstance(value, Fraction):
@@ -113,6 +123,16 @@ def round_up(q: Fraction | int) -> float:
 def round_down(q: Fraction | int) -> float:
     """The largest double that is at most q."""
     return 0.0 - round_up(-q)  # never -0.0
+
+
+def root_up(x: Fraction, norm: int) -> float:
+    """x^(1/norm), rounded up."""
+    if norm == 1:
+        return round_up(x)
+    # integer square root of x * 2^(2s), s large enough for 60 bits: exact, whatever the magnitude
+    shift = max(0, 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
+    scaled = -((-x.numerator << 2 * shift) // x.denominator)
+    return round_up(Fraction(math.isqrt(max(scaled - 1, 0)) + (scaled > 0), 1 << shift))
 
 
 def echoed(q: Fraction) -> float:

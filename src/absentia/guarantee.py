@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import echoed, number, probability, shown
-from absentia.law.given import list_of
+from absentia.exact import echoed, list_of, number, probability, shown
 from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox, Noise
 from absentia.theory.pure import Atoms

@@ -9,7 +9,10 @@ from itertools import product
 
 from flint import arb
 
-from absentia.auditing.pipeline import (
+from absentia.exact import above, ball, below, precision
+from absentia.theory.bound import proved_above
+from absentia.theory.noise import hockey_stick_gaussian
+from absentia.theory.paper_pipeline import (
     NA,
     Dataset,
     Pipeline,
@@ -19,9 +22,6 @@ from absentia.auditing.pipeline import (
     independent_rows,
     randomised_response,
 )
-from absentia.exact import above, ball, below, precision
-from absentia.theory.bound import proved_above
-from absentia.theory.noise import hockey_stick_gaussian
 
 __all__ = [
     "classical_excess",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from absentia.auditing.pipeline import NA, Dataset, Pipeline, Row, divergence, largest_ratio
 from absentia.errors import InputError
+from absentia.theory.paper_pipeline import NA, Dataset, Pipeline, Row, divergence, largest_ratio
 
 __all__ = [
     "Profile",

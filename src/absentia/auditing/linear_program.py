@@ -17,8 +17,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from absentia.auditing.exact import masked_rows
-from absentia.auditing.pipeline import Dataset, MaskLaw, Pipeline, as_is
 from absentia.errors import AbsentiaError, InputError
+from absentia.theory.paper_pipeline import Dataset, MaskLaw, Pipeline, as_is
 
 __all__ = ["Optimum", "worst_mechanism", "worst_release"]
 

@@ -9,7 +9,11 @@ from functools import partial
 from itertools import product
 
 from absentia.auditing import errata, golden
-from absentia.auditing.pipeline import (
+from absentia.theory import blackbox, paper
+from absentia.theory.noise import Gaussian, Laplace
+from absentia.theory.pair import dominating_pair
+from absentia.theory.paper_lipschitz import linear, second_moments
+from absentia.theory.paper_pipeline import (
     Dataset,
     Law,
     Mask,
@@ -23,10 +27,6 @@ from absentia.auditing.pipeline import (
     randomised_response,
     zero_imputation,
 )
-from absentia.query.lipschitz import linear, second_moments
-from absentia.theory import blackbox, paper
-from absentia.theory.noise import Gaussian, Laplace
-from absentia.theory.pair import dominating_pair
 from absentia.theory.pure import Atoms
 
 __all__ = ["Check", "run"]

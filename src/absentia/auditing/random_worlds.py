@@ -11,9 +11,9 @@ from itertools import product
 import numpy as np
 
 from absentia.auditing.exact import Law, masked_rows, records
-from absentia.auditing.pipeline import NA, Dataset
 from absentia.auditing.worlds import Ints, Processes, Table, Tally, check, noise_table, table
 from absentia.errors import InputError
+from absentia.theory.paper_pipeline import NA, Dataset
 
 __all__ = ["KINDS", "Cell", "campaign", "mar", "mcar", "mnar", "zoo"]
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.auditing.exact import Law, Profile, geometric, masked_rows, profile, records, upper
-from absentia.auditing.pipeline import NA, Dataset, Row
 from absentia.errors import InputError
+from absentia.theory.paper_pipeline import NA, Dataset, Row
 
 __all__ = ["NoiseTable", "Processes", "Table", "Tally", "check", "noise_table", "table"]
 

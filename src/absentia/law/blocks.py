@@ -10,9 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from absentia.errors import InputError
-from absentia.exact import probability
+from absentia.exact import list_of, probability
 from absentia.law.blocks_total import Atoms, sum_of_laws
-from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blocks import Block, IndependentBlocks
 from absentia.theory.bound import Bound

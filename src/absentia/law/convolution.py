@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from absentia.exact import round_up
+from absentia.exact import root_up
 
-__all__ = ["independent_atoms", "root_up"]
+__all__ = ["dominating_atoms", "independent_atoms"]
 
 MOST_ATOMS = 4096
 EXACT_ATOMS = 4096
@@ -100,13 +100,3 @@ def dominating_atoms(
         tails.append(Fraction(lost * allowance))
     masses = [a - b for a, b in pairwise([*tails, Fraction(0)])]
     return [root_up(step * k, norm) for k in levels], masses
-
-
-def root_up(x: Fraction, norm: int) -> float:
-    """x^(1/norm), rounded up."""
-    if norm == 1:
-        return round_up(x)
-    # integer square root of x * 2^(2s), s large enough for 60 bits: exact, whatever the magnitude
-    shift = max(0, 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
-    scaled = -((-x.numerator << 2 * shift) // x.denominator)
-    return round_up(Fraction(math.isqrt(max(scaled - 1, 0)) + (scaled > 0), 1 << shift))

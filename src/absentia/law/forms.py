@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Literal
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, number, precision, round_up
+from absentia.exact import above, ball, list_of, number, precision, round_up
 from absentia.law.difference_set import difference_set
 from absentia.law.forms_total import Atoms, listed_atoms, stacked, uniform_atoms
-from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.bound import Bound
 from absentia.theory.forms import Relation, RenyiForms

@@ -13,9 +13,8 @@ from itertools import accumulate
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import number, probability, round_up
-from absentia.law.convolution import independent_atoms, root_up
-from absentia.law.given import list_of
+from absentia.exact import list_of, number, probability, root_up, round_up
+from absentia.law.convolution import independent_atoms
 from absentia.theory.noise import Norm
 from absentia.theory.paper import entries_observed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from absentia.law.convolution import root_up
+from absentia.exact import root_up
 from absentia.planning.batch import Batch
 from absentia.query.reach import Reach, Term
 

@@ -17,8 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from absentia.errors import InputError
-from absentia.exact import number, probability
-from absentia.law.given import list_of
+from absentia.exact import list_of, number, probability
 from absentia.missing.domain import Domain, Records, Span, bounds_of, domain_of, is_category, text_of
 from absentia.missing.models import PatternModel, mar, mnar_patterns
 from absentia.missing.patterns import Patterns, patterns

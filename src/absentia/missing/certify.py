@@ -18,8 +18,7 @@ from flint import arb
 from scipy.special import bdtr, ndtri
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import ball, exact, number, precision
-from absentia.law.given import list_of
+from absentia.exact import ball, exact, list_of, number, precision
 from absentia.missing.counts import Counts
 from absentia.missing.text import names_of, written
 from absentia.query.reach import Reach, Term

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from absentia.law.given import list_of
+from absentia.exact import list_of
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.process import Observed, Process, provenance, stored

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import exact, probability
-from absentia.law.given import list_of
+from absentia.exact import exact, list_of, probability
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.events import lifted, worst_by_count

@@ -9,8 +9,7 @@ from math import comb
 from typing import Any
 
 from absentia.errors import InputError
-from absentia.exact import probability
-from absentia.law.given import list_of
+from absentia.exact import list_of, probability
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import said_in, spelled

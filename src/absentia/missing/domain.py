@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import number
-from absentia.law.given import list_of
+from absentia.exact import list_of, number
 from absentia.missing.text import by_column, finite, names_of, written
 
 __all__ = [

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import probability
+from absentia.exact import list_of, probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
-from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, mixed
 from absentia.missing.complete import Complete

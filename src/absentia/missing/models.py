@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import probability
-from absentia.law.given import list_of
+from absentia.exact import list_of, probability
 from absentia.missing.atoms import Atoms, envelope
 from absentia.missing.domain import Cell, Domain, Records, boxes, domain_of, stored_domain
 from absentia.missing.patterns import Patterns

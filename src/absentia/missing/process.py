@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import shown
+from absentia.exact import list_of, root_up, shown
 from absentia.law.blocks import Blocks
-from absentia.law.convolution import root_up
 from absentia.law.forms import Forms
-from absentia.law.given import list_of
 from absentia.law.reachlaw import KINDS, ReachLaw
 from absentia.missing.atoms import Atoms, thinned
 from absentia.missing.domain import Domain, Records, domain_of, joined, stored_domain

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
+from absentia.exact import root_up
 from absentia.law.blocks import Blocks
-from absentia.law.convolution import root_up
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, common_unit

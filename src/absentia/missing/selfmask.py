@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.exact import probability
+from absentia.exact import list_of, probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
-from absentia.law.given import list_of
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, envelope
 from absentia.missing.domain import Cell, Domain, Records, boxes, domain_of, is_category, rescaled, stored_domain, whole

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from absentia.errors import InputError
-from absentia.exact import number, probability
-from absentia.law.given import list_of
+from absentia.exact import list_of, number, probability
 
 __all__ = [
     "by_column",

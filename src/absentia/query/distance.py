@@ -14,8 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, prod
 
-from absentia.exact import above, ball, number, precision, round_up
-from absentia.law.convolution import root_up
+from absentia.exact import above, ball, number, precision, root_up, round_up
 from absentia.query.base import Columns
 from absentia.query.reach import Reach, Term
 from absentia.query.statistic import Bins, Statistic

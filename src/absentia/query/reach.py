@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import cast
 
 from absentia.errors import InputError
-from absentia.exact import number, round_up
-from absentia.law.convolution import root_up
+from absentia.exact import number, root_up, round_up
 from absentia.theory.noise import Norm
 
 __all__ = ["Reach", "Term"]

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from absentia.errors import InputError
-from absentia.exact import number, round_up
-from absentia.law.convolution import root_up
-from absentia.query.lipschitz import positive
+from absentia.exact import number, root_up, round_up
+from absentia.theory.paper_lipschitz import positive
 
 __all__ = ["Sensitivity", "mean_count", "second_moments"]
 

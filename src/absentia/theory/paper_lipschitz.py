@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from absentia.errors import InputError
-from absentia.exact import number
-from absentia.law.convolution import root_up
+from absentia.exact import number, root_up
 
 __all__ = ["Lipschitz", "declared", "histogram", "linear", "lipschitz", "query", "second_moments", "stack"]
 
