@@ -188,8 +188,7 @@ def _text_numbers(array: pa.Array, column: Column) -> tuple[np.ndarray, np.ndarr
 def numbers_of(text: pl.Series) -> pl.Series:
     """The numbers that stripped texts spell; true is 1 and false 0, in any case."""
     number = text.cast(pl.Float64, strict=False)
-    failed = text.filter(number.is_null()).drop_nulls().unique()
-    for word in failed.filter(failed.str.len_bytes().is_between(4, 5)):
+    for word in text.filter(number.is_null() & text.str.len_bytes().is_between(4, 5)).unique():
         if (value := WORDS.get(word.lower())) is not None:
             number = number.set((text == word).fill_null(False), float(value))
     return number

@@ -141,8 +141,12 @@ def _moment(array: pa.Array, name: str = "") -> tuple[np.ndarray, np.ndarray]:
         series = series.dt.epoch("us")
     if not series.dtype.is_numeric() or series.dtype.is_decimal():
         text = series.cast(pl.String).str.strip_chars()
-        dates = [text.str.to_datetime(f, strict=False, time_unit="us").cast(pl.Int64).cast(pl.Float64) for f in _DATES]
-        number = pl.select(pl.coalesce(numbers_of(text), *dates)).to_series()
+        number = numbers_of(text)
+        for form in _DATES:
+            if number.null_count() == text.null_count():
+                break
+            date = text.str.to_datetime(form, strict=False, time_unit="us")
+            number = pl.select(pl.coalesce(number, date.cast(pl.Int64).cast(pl.Float64))).to_series()
         return _doubles(number), _rest(text.cast(pl.Int64, strict=False))
     whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else pl.Series([0], dtype=pl.Int64)
     return _doubles(series.cast(pl.Float64)), _rest(whole)
