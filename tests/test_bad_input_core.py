@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import absentia as ab
+from absentia.theory import paper
 
 HALF = ["1/2", "1/2"]
 LAW = ab.ReachLaw([0, "0.5"], ["0.25", "0.75"])
@@ -39,6 +40,14 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "delta ": lambda: ab.calibrate("laplace", ab.ReachLaw([0, 1], [1, 0]), epsilon="1"),
     "reach[1]": lambda: ab.ReachLaw([0, "1e400"], HALF),
     "x": lambda: LAW.survival(float("nan")),
+    "other": lambda: LAW.dominated_by(None),  # type: ignore[arg-type]
+    "constants": lambda: paper.sensitivity(None),  # type: ignore[arg-type]
+    "constants ": lambda: paper.laplace(1, 1, b"1"),  # type: ignore[arg-type]
+    "pairs": lambda: paper.mnar_curve(1, 0, pairs=-1),  # type: ignore[arg-type]
+    "pairs ": lambda: paper.mnar_curve(1, 0, pairs=[(1, 0, 1)]),  # type: ignore[list-item]
+    "query": lambda: paper.query(None),  # type: ignore[arg-type]
+    "sum": lambda: paper.query({"sum": 3}),
+    "matrices[0]": lambda: paper.linear(3),  # type: ignore[arg-type]
 }
 
 

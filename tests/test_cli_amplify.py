@@ -62,14 +62,14 @@ def test_the_three_figures_as_a_table_and_as_json() -> None:
     assert len(found["assumptions"]) == 3
 
 
-@pytest.mark.parametrize("kind", ["json", "toml", "stdin"])
+@pytest.mark.parametrize("kind", ["json", "toml", "stdin", "toml on stdin"])
 def test_law_files_keep_their_decimals_exact(tmp_path: Path, kind: str) -> None:
     law = {"reach": [0, 0.1], "mass": [0.9, 0.1], "full_reach": 0.3, "because": "design", "by": "office"}
-    text = json.dumps(law) if kind != "toml" else "\n".join(f"{k} = {json.dumps(v)}" for k, v in law.items())
+    text = json.dumps(law) if "toml" not in kind else "\n".join(f"{k} = {json.dumps(v)}" for k, v in law.items())
     path = tmp_path / f"law.{'toml' if kind == 'toml' else 'json'}"
     path.write_text(text)
     run = absentia(
-        "amplify", "--noise", "laplace", "--scale", "1", "--law", "-" if kind == "stdin" else str(path), "--json",
+        "amplify", "--noise", "laplace", "--scale", "1", "--law", "-" if "stdin" in kind else str(path), "--json",
         stdin=text,
     )  # fmt: skip
     exact = ab.ReachLaw(["0", "1/10"], ["9/10", "1/10"], full_reach="3/10")
@@ -193,3 +193,11 @@ def test_calibrate_refuses_what_amplify_refuses(flags: list[str], named: str) ->
 def test_the_delta_asked_is_printed_as_it_was_asked() -> None:
     run = absentia(*GAUSSIAN, "--reach", "1", "--delta", "1e-6", "--json")
     assert '"delta": 1e-06,' in run.stdout
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--reach", "-1"), ("--p-star", "1.72")])
+def test_a_flag_is_refused_as_it_was_written(flag: str, value: str) -> None:
+    stated = {"--noise": "laplace", "--scale": "1", "--p-star": "0.5", "--reach": "1"} | {flag: value}
+    run = absentia("amplify", *(text for pair in stated.items() for text in pair))
+    assert run.returncode == 2
+    assert f"{flag}: given {value};" in run.stderr

@@ -19,6 +19,7 @@ from absentia.errors import InputError
 from absentia.exact import exact, probability, round_down, shown, shown_below
 from absentia.guarantee import Guarantee, finite
 from absentia.law.reachlaw import ReachLaw
+from absentia.theory.channel import nonnegative
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
 
 __all__ = ["amplify", "calibrate"]
@@ -69,7 +70,7 @@ class LawFlags:
             return None
         p = self.share()
         widest = exact(full, "--full-reach") if full is not None else None
-        return ReachLaw([0, exact(self.reach, "--reach")], [1 - p, p], widest, depends)
+        return ReachLaw([0, nonnegative(exact(self.reach, "--reach"), "--reach")], [1 - p, p], widest, depends)
 
     def share(self) -> Fraction:
         return probability(exact(_needed(self.p_star, "--p-star"), "--p-star"), "--p-star")

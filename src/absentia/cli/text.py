@@ -56,13 +56,13 @@ def working(what: str) -> Iterator[None]:
 
 
 def load_spec(path: str, field: str) -> dict[str, Any]:
-    """A JSON or TOML file as a dictionary; decimals stay exact strings; '-' reads JSON from stdin."""
+    """A JSON or TOML file as a dictionary; decimals stay exact strings; '-' reads either from stdin."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise InputError(field, path, "a readable UTF-8 file", code="E-FILE") from problem
     try:
-        if path.endswith(".toml"):
+        if path.endswith(".toml") or (path == "-" and not text.lstrip().startswith("{")):
             found: Any = tomllib.loads(text, parse_float=str)
         else:
             found = json.loads(text, parse_float=str, parse_constant=str)

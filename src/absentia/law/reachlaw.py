@@ -107,6 +107,8 @@ class ReachLaw:
 
     def dominated_by(self, other: ReachLaw) -> bool:
         """Whether `other` is stochastically at least this law: every survival probability is at least as large."""
+        if not isinstance(other, ReachLaw):
+            raise InputError("other", other, "a ReachLaw")
         theirs = _tails(other.atoms)
         return all(tail <= _tail_at(theirs, x) for x, tail in _tails(self.atoms))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flint import arb
 
 from absentia.errors import InputError
-from absentia.exact import ball, number, precision, probability, round_up
+from absentia.exact import ball, list_of, number, precision, probability, round_up
 from absentia.theory.blackbox import EpsilonDelta
 from absentia.theory.bound import proved_above
 from absentia.theory.channel import nonnegative
@@ -225,9 +225,10 @@ def _sensitivity(constants: list[Fraction], k: int | None) -> Fraction:
 
 
 def _constants(constants: Sequence[Number]) -> list[Fraction]:
-    if isinstance(constants, str) or not len(constants):
+    given = list_of(constants, "constants", "a list with one constant a column")
+    if not given:
         raise InputError("constants", constants, "a list with one constant a column")
-    return [nonnegative(L, f"constants[{j}]") for j, L in enumerate(constants)]
+    return [nonnegative(L, f"constants[{j}]") for j, L in enumerate(given)]
 
 
 def _above_zero(epsilon: Number) -> Fraction:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from absentia.errors import InputError
-from absentia.exact import number, root_up
+from absentia.exact import list_of, number, root_up
 
 __all__ = ["Lipschitz", "declared", "histogram", "linear", "lipschitz", "query", "second_moments", "stack"]
 
@@ -82,7 +82,8 @@ def declared(constants: Sequence[Number], norm: Literal[1, 2] = 1) -> Lipschitz:
     >>> declared([1, "0.5"]).constants
     (Fraction(1, 1), Fraction(1, 2))
     """
-    return Lipschitz(tuple(number(L, f"constants[{j}]") for j, L in enumerate(constants)), norm)
+    given = list_of(constants, "constants", "a list with one constant a column")
+    return Lipschitz(tuple(number(L, f"constants[{j}]") for j, L in enumerate(given)), norm)
 
 
 def linear(*matrices: Sequence[Sequence[Number]]) -> Lipschitz:
@@ -159,6 +160,8 @@ def query(spec: Mapping[str, Any]) -> Lipschitz:
     >>> query({"stack": [{"linear": [[1, 2]]}, {"times": "0.5", "of": {"lipschitz": 1, "columns": 2}}]}).constants
     (Fraction(3, 2), Fraction(5, 2))
     """
+    if not isinstance(spec, Mapping):
+        raise InputError("query", spec, "a dictionary that describes a query")
     match dict(spec):
         case {"linear": matrix, **rest} if not rest:
             return linear(matrix)
@@ -173,12 +176,12 @@ def query(spec: Mapping[str, Any]) -> Lipschitz:
         case {"times": factor, "of": inner, **rest} if not rest:
             return query(inner).then(abs(number(factor, "times")))
         case {"sum": parts, **rest} if not rest and parts:
-            total, *others = (query(part) for part in parts)
+            total, *others = (query(part) for part in list_of(parts, "sum", "a list of queries"))
             for part in others:
                 total = total + part
             return total
         case {"stack": parts, **rest} if not rest.keys() - {"norm"}:
-            return stack(*(query(part) for part in parts), **rest)
+            return stack(*(query(part) for part in list_of(parts, "stack", "a list of queries")), **rest)
     why = "; ".join(OUTSIDE[key] for key in spec if key in OUTSIDE)
     raise InputError(
         "query", sorted(spec), "linear, lipschitz, second_moments, one-hot histogram, then, times, sum, stack",
@@ -188,7 +191,10 @@ def query(spec: Mapping[str, Any]) -> Lipschitz:
 
 def _column_sums(matrix: Sequence[Sequence[Number]], field: str) -> list[Fraction]:
     """||B e_j||_1 for every column j."""
-    rows = [[abs(number(b, f"{field}[{i}][{j}]")) for j, b in enumerate(row)] for i, row in enumerate(matrix)]
+    given = [
+        list_of(row, field, "a matrix: a list of rows") for row in list_of(matrix, field, "a matrix: a list of rows")
+    ]
+    rows = [[abs(number(b, f"{field}[{i}][{j}]")) for j, b in enumerate(row)] for i, row in enumerate(given)]
     if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
         raise InputError(field, [len(row) for row in rows], "a matrix: rows of one length, at least one column")
     return [sum(column, Fraction(0)) for column in zip(*rows, strict=True)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flint import arb
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, precision, probability, round_up
+from absentia.exact import above, ball, list_of, precision, probability, round_up
 from absentia.theory.blackbox import EpsilonDelta
 from absentia.theory.bound import proved_above
 from absentia.theory.channel import nonnegative
@@ -21,6 +21,8 @@ __all__ = ["MnarPoint", "amplified_up", "mar", "mnar_curve", "mnar_delta", "mnar
 
 Number = int | str | float | Fraction
 """A float stands for its exact binary value."""
+
+PAIRS = "a list of pairs (p, p') of probabilities, at least one"
 
 
 class MnarPoint(NamedTuple):
@@ -159,7 +161,8 @@ def _pairs(
         return [(high, low)]
     if p_max is not None or p_min is not None:
         raise InputError("p_max", p_max, "nothing when pairs are given")
-    listed = [(probability(p, f"pairs[{i}][0]"), probability(q, f"pairs[{i}][1]")) for i, (p, q) in enumerate(pairs)]
-    if not listed:
-        raise InputError("pairs", pairs, "at least one pair")
+    given = [list_of(pair, "pairs", PAIRS) for pair in list_of(pairs, "pairs", PAIRS)]
+    if not given or any(len(pair) != 2 for pair in given):
+        raise InputError("pairs", pairs, PAIRS)
+    listed = [(probability(p, f"pairs[{i}][0]"), probability(q, f"pairs[{i}][1]")) for i, (p, q) in enumerate(given)]
     return sorted({ordered for p, q in listed for ordered in ((p, q), (q, p))})
