@@ -8,6 +8,7 @@ import random
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -131,3 +132,13 @@ def test_an_engine_that_fails_is_one_error_with_a_remedy() -> None:
             raise failure(text)
         assert refused.value.remedy
         assert text not in str(refused.value)
+
+
+def test_after_a_refusal_the_connection_answers_again() -> None:
+    con = duckdb.connect()
+    held = []
+    for _ in range(20):
+        with pytest.raises(InputError, match="E-TYPE") as refused:
+            profile_counts(con.sql("SELECT INTERVAL 1 DAY AS a FROM range(100000)"), SCHEMA)
+        held.append(refused)
+        assert profile_counts(con.sql("SELECT 1.0 AS a"), SCHEMA).rows == 1

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -165,6 +165,9 @@ def each(
                 future.result()
         finally:
             stop.set()
+            wait(futures)
+            if isinstance(streams, Generator):
+                streams.close()
     return states
 
 

@@ -247,7 +247,11 @@ def _duckdb(relation: Any) -> Source:
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         chosen = relation.project(quoted)
-        reader = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader
-        yield from ([b] for b in reader(BATCH))
+        opened = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader
+        reader = opened(BATCH)
+        try:
+            yield from ([b] for b in reader)
+        finally:
+            reader.close()  # a connection answers nothing else while a reader of it is open
 
     return Source(tuple(relation.columns), streams)
