@@ -18,6 +18,7 @@ from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table.aggregate import aggregate, profile_counts
+from absentia.table.evidence import evidence
 from absentia.table.spelling import moment_of, spelled, value_of
 
 NUMBER = {"kind": "number", "bounds": [0, 1]}
@@ -112,6 +113,7 @@ def test_any_date_and_any_bytes_can_name_a_person(ids: pa.Array) -> None:
     table = pa.table({"p": ids, "x": [0.0, 1, 0, 1, 1]})
     masks = profile_counts(table, Schema.from_dict({"unit": "p", "columns": {"x": NUMBER}}))
     assert (masks.rows, masks.dropped) == (3, 2)
+    assert evidence(table, Schema.from_dict({"columns": {"x": NUMBER}}), "p").rows == 5
 
 
 def engines(arrow: pa.Table, folder: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from absentia.planning.schema import Column, Schema, UnitRule
 from absentia.table.cells import Cells, clean_array, clean_type, numbers_of, read, refused_type, valid_text
 from absentia.table.spelling import number_of
 
-__all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder"]
+__all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder", "identifiers"]
 
 UNIT, ITEM, ORDER, CONTENT, VALUE = "__unit", "__item", "__order", "__content", "__value"
 _LAST = np.int64(2**52 - 1)
@@ -98,15 +98,7 @@ class Encoder:
         """
         if pt.is_integer(array.type) and array.type != pa.uint64() and not self.text_units:
             return array.cast(pa.int64())
-        series = _series(array, name, "a column of numbers, texts, dates or bytes")
-        if series.dtype.is_float():
-            whole = series.cast(pl.Int64, strict=False)
-            text = pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))
-            series = pl.select(text).to_series()
-        if series.dtype == pl.Binary:
-            series = series.bin.encode("hex")
-        series = series.to_physical() if series.dtype.is_temporal() else series  # a far date has no text
-        series = series.cast(pl.String).str.strip_chars()
+        series = identifiers(array, name)
         codes = [code.strip() for code in self.schema.missing if isinstance(code, str) and number_of(code) is None]
         blank = (series == "") | series.is_in([*codes, "NaN"])
         return pl.select(pl.when(~blank).then(series)).to_series().to_arrow().cast(pa.large_string())
@@ -119,6 +111,19 @@ class Encoder:
         sign = -1 if self.rule.keep == "last" else 1
         without = np.isnan(order)
         return np.where(without, np.inf, sign * order + 0.0), sign * rest, int(np.count_nonzero(without))
+
+
+def identifiers(array: pa.Array, name: str) -> pl.Series:
+    """Who or what each cell names, as text: 1 and 1.0 are one, a date goes by its number, bytes in hexadecimal."""
+    series = _series(array, name, "a column of numbers, texts, dates or bytes")
+    if series.dtype.is_float():
+        whole = series.cast(pl.Int64, strict=False)
+        text = pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))
+        series = pl.select(text).to_series()
+    if series.dtype == pl.Binary:
+        series = series.bin.encode("hex")
+    series = series.to_physical() if series.dtype.is_temporal() else series  # a far date has no text
+    return series.cast(pl.String).str.strip_chars()
 
 
 def _series(array: pa.Array, name: str, allowed: str) -> pl.Series:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from absentia.errors import InputError
 from absentia.planning.schema import Column, Schema
 from absentia.table.cells import Cells, read
+from absentia.table.encode import identifiers
 from absentia.table.scan import reading
 from absentia.table.source import Source, is_spark, open_source
 
@@ -167,7 +168,7 @@ class Clusters:
     _index: dict[str, int] = field(default_factory=dict)
 
     def add(self, keys: pa.Array, O: np.ndarray) -> None:  # noqa: E741
-        text = pl.Series(keys).cast(pl.String).str.strip_chars()
+        text = identifiers(keys, "of the clusters")
         text = pl.select(pl.when(text != "").then(text)).to_series()
         distinct = text.drop_nulls().unique(maintain_order=True)
         numbers = pl.Series([self._index.setdefault(key, len(self._index)) for key in distinct], dtype=pl.Int64)
