@@ -53,6 +53,19 @@ def test_fresh_masks_of_dependent_masks_say_what_a_known_mask_may_tell() -> None
     assert any("reveal values" in a for a in ab.fresh_masks([one] * 2).if_mask_known.assumptions)
 
 
+@pytest.mark.parametrize("noise", [ab.Gaussian(2), ab.Laplace(2)])
+@pytest.mark.parametrize("relation", ["substitute", "add_remove"])
+def test_shown_masks_on_fresh_data_compose_as_t5(noise: Any, relation: str) -> None:
+    """One release is T5 itself; several lie between T2 and the plain composition."""
+    one = ab.amplify(noise, ab.ReachLaw([0, 0.5, 1], ["0.5", "0.3", "0.2"]), relation=relation)
+    alone, twice = (ab.fresh_masks([one] * k, relation) for k in (1, 2))
+    for epsilon in ("0.1", "0.3"):
+        assert alone.if_mask_known.delta(epsilon) == pytest.approx(one.if_mask_known.delta(epsilon), rel=2e-3)
+        assert alone.if_mask_known.delta(epsilon) >= one.if_mask_known.delta(epsilon) * (1 - 1e-12)
+        assert twice.delta(epsilon) < twice.if_mask_known.delta(epsilon) < twice.without_missingness.delta(epsilon)
+    assert twice.if_mask_known.epsilon(0) == pytest.approx(2 * one.if_mask_known.epsilon(0), rel=1e-12)
+
+
 # -- what must not be ignored ------------------------------------------------------------------------------------------
 
 BOX, PAIR = ab.BlackBox(1), (ab.Laplace(1), [0, 1])

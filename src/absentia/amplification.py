@@ -132,7 +132,7 @@ def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relat
         subject,
         Guarantee((base_at(noise, far),), relation, subject, caveats=(NO_MISSINGNESS,)),
         Guarantee(known, relation, subject, caveats=caveats),
-        pieces=(Piece(noise, split, far, min(far, stretch * Fraction(total.max))),),
+        pieces=(Piece(noise, split, far, min(far, stretch * Fraction(total.max)), total.data_dependent),),
     )
 
 
@@ -180,7 +180,7 @@ def _mixed_blocks(noises: Sequence[object], law: Structure | None, relation: Rel
         Guarantee(full, relation, subject, caveats=(NO_MISSINGNESS,)),
         Guarantee(worst, relation, subject, caveats=(KNOWN_DEPENDENT,)),
         pieces=tuple(
-            Piece(noise, (b.atoms,), stretch * Fraction(b.full_reach), stretch * Fraction(b.max))
+            Piece(noise, (b.atoms,), stretch * Fraction(b.full_reach), stretch * Fraction(b.max), b.data_dependent)
             for noise, b in zip(each, law.blocks, strict=False)
         ),
     )

@@ -163,13 +163,15 @@ def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -
     subject = f"{len(given)} releases, each on a fresh mask"
     far, near = [(p.noise, p.far) for p in pieces], [(p.noise, p.known) for p in pieces]
     told = tuple(dict.fromkeys(c for g in given for c in g.if_mask_known.caveats))
+    drawn = [(p.noise, atoms) for p in pieces for atoms in p.blocks]
+    known = () if any(p.dependent for p in pieces) else (FreshMasks.known(drawn, kind),)
     blocks = (BLOCKS_INDEPENDENT, ONE_BLOCK_A_QUERY) if any(len(p.blocks) > 1 for p in pieces) else ()
     return Guarantee(
-        (FreshMasks.of([(p.noise, atoms) for p in pieces for atoms in p.blocks], kind), _closed(far)),
+        (FreshMasks.of(drawn, kind), _closed(far)),
         relation,
         subject,
         Guarantee(_plain(far, kind), relation, subject, caveats=given[0].without_missingness.caveats),
-        Guarantee(_plain(near, kind), relation, subject, caveats=told),
+        Guarantee((*known, *_plain(near, kind)), relation, subject, caveats=told),
         caveats=blocks,
         pieces=tuple(pieces),
     )

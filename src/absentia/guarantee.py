@@ -58,6 +58,8 @@ class Piece(NamedTuple):
     far: Fraction
     known: Fraction
     """The same where the mask is known"""
+    dependent: bool
+    """Whether masks may depend on values"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from absentia.errors import InputError
 from absentia.guarantee import Guarantee
-from absentia.theory.blocks import SumOfLosses
+from absentia.theory.blocks import Part, SumOfLosses
 from absentia.theory.bound import Bound
-from absentia.theory.loss import LossPair, Response
+from absentia.theory.loss import LossPair
 from absentia.theory.loss_grid import GridLosses
 from absentia.theory.noise import Gaussian, Laplace
 from absentia.theory.pair import ORIGIN, Worst
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_event", "to_pld"]
 
-Parts: TypeAlias = Sequence[tuple[LossPair | Response, int]]
+Parts: TypeAlias = Sequence[tuple[Part, int]]
 REFERENCE = Fraction(1, 10**6)
 
 
@@ -125,14 +125,14 @@ def repeated(event: DpEvent, count: int) -> DpEvent:
     return event if count == 1 else dp_event.SelfComposedDpEvent(event, count)
 
 
-def event_of(part: LossPair | Response, one_sided: bool) -> DpEvent:
+def event_of(part: Part, one_sided: bool) -> DpEvent:
     from dp_accounting import dp_event
 
     allowed = (
         "Gaussian noise (any law under add/remove, {0: 1-p, r: p} under substitution), or Laplace under add/remove"
     )
     if not isinstance(part, LossPair):
-        raise InputError("source", "a black box in a block", allowed)
+        raise InputError("source", "a black box, or masks that are shown", allowed)
     size, atoms = part.noise.size, part.up if part.up != ORIGIN else part.down
     if one_sided and part.gaussian:
         shifts, masses = [float(x) / size for x, _ in atoms], [float(q) for _, q in atoms]

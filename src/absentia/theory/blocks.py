@@ -22,13 +22,23 @@ from absentia.theory.bound import Bound, log_of
 from absentia.theory.fourier import LARGEST, Cumulant, composed, window
 from absentia.theory.loss import FINER, LossPair, Response
 from absentia.theory.loss_grid import GridLosses, Losses
+from absentia.theory.loss_known import KnownLosses, told
 from absentia.theory.noise import BlackBox, Noise
-from absentia.theory.pair import ABSENT_ROW, HIDDEN_MASK, ORIGIN, REACH_BOUND, ROWS_INDEPENDENT, Relation, Worst
+from absentia.theory.pair import (
+    ABSENT_ROW,
+    HIDDEN_MASK,
+    MASKS_APART,
+    ORIGIN,
+    REACH_BOUND,
+    ROWS_INDEPENDENT,
+    Relation,
+    Worst,
+)
 from absentia.theory.pure import Atoms
 
 __all__ = ["Block", "FreshMasks", "IndependentBlocks", "SumOfLosses"]
 
-Part: TypeAlias = LossPair | Response
+Part: TypeAlias = LossPair | Response | KnownLosses
 Block: TypeAlias = tuple[Noise | BlackBox, Atoms]
 """A block: the noise its queries get, and the atoms of its reach law (several releases merged by T7)."""
 
@@ -235,6 +245,22 @@ class FreshMasks(SumOfLosses):
         3.0000000000000004
         """
         return both_directions(FreshMasks, releases, "T2 composed", (*SHARED, MASKS_FRESH), relation)
+
+    @staticmethod
+    def known(releases: Sequence[Block], relation: Relation = "substitute") -> Bound:
+        """The curve against an observer who is shown all masks: the losses of the distances drawn (T5).
+
+        Assumptions: as `of`, and the masks do not depend on the values.
+
+        >>> from absentia.theory.noise import Gaussian
+        >>> wave = ((0.0, Fraction(1, 2)), (1.0, Fraction(1, 2)))
+        >>> known = FreshMasks.known([(Gaussian(4), wave)] * 3).epsilon(Fraction(1, 10**6))
+        >>> FreshMasks.of([(Gaussian(4), wave)] * 3).epsilon(Fraction(1, 10**6)) < known
+        True
+        """
+        parts = Counter(told(noise, atoms, relation == "substitute") for noise, atoms in releases)
+        shown = tuple((part, count) for part, count in parts.items() if not part.trivial)
+        return FreshMasks(shown, "T5 composed", (ROWS_INDEPENDENT, MASKS_APART, MASKS_FRESH))
 
 
 def both_directions(
