@@ -12,6 +12,8 @@ import pytest
 
 import absentia as ab
 from absentia.law.forms import Group
+from absentia.theory.blocks import IndependentBlocks
+from absentia.theory.latent import LatentClasses
 
 ONE = ab.ReachLaw.point(1)
 HALF = ab.ReachLaw([0, 1], ["1/2", "1/2"])
@@ -25,6 +27,24 @@ def test_blocks_are_read_once() -> None:
     assert ab.Blocks(classes=zip(["1/2", "1/2"], [[HALF], []], strict=True)) == listed
     assert ab.Blocks(classes=[("1/2", iter([HALF])), ("1/2", [])]) == listed
     assert ab.amplify(ab.Gaussian(1), ab.Blocks(iter([ONE]))).epsilon("1e-6") > 5
+
+
+def test_every_constructor_reads_an_iterator_once() -> None:
+    """A second pass over an exhausted iterator finds nothing, which is the favourable side."""
+    part = ab.Forms.k_of_d(1, 2, nothing_missing_on_top=False)
+    assert ab.Forms.strata(iter([part])) == ab.Forms.strata([part])  # type: ignore[arg-type]
+    assert ab.Forms.exactly_one_seen(iter([1, 2]), HALF.mass) == ab.Forms.exactly_one_seen([1, 2], HALF.mass)  # type: ignore[arg-type]
+    assert ab.Forms.one_missing(iter([1, 2]), HALF.mass) == ab.Forms.one_missing([1, 2], HALF.mass)  # type: ignore[arg-type]
+    assert ab.ReachLaw.envelope(iter([ONE, HALF])) == ab.ReachLaw.envelope([ONE, HALF])  # type: ignore[arg-type]
+    assert ab.ReachLaw.envelope(np.array([ONE, HALF], dtype=object)) == ab.ReachLaw.envelope([ONE, HALF])  # type: ignore[arg-type]
+    block, delta = (ab.Laplace(1), ONE.atoms), Fraction(0)
+    for relation in ("substitute", "add_remove"):
+        once, listed = IndependentBlocks.of(iter([block]), relation), IndependentBlocks.of([block], relation)  # type: ignore[arg-type]
+        assert once.epsilon(delta) == listed.epsilon(delta) > 0
+        by_class = LatentClasses.of(iter([(Fraction(1), iter([block]))]), relation)  # type: ignore[arg-type]
+        assert by_class.epsilon(delta) == pytest.approx(listed.epsilon(delta))
+    opened = ab.Filter.gaussian(iter(HALF.mass), iter([0, 1]), epsilon="1", delta="1e-6")  # type: ignore[arg-type]
+    assert opened == ab.Filter.gaussian(HALF.mass, [0, 1], epsilon="1", delta="1e-6")
 
 
 NOT_BLOCKS: dict[str, Callable[[], Any]] = {

@@ -171,7 +171,7 @@ def fresh_masks(guarantees: Sequence[Guarantee], relation: str = "substitute") -
         relation,
         subject,
         Guarantee(_plain(far, kind), relation, subject, caveats=given[0].without_missingness.caveats),
-        Guarantee((*known, *_plain(near, kind)), relation, subject, caveats=told),
+        Guarantee((*known, *_plain(near, kind)), relation, subject, caveats=(*told, *blocks)),
         caveats=blocks,
         pieces=tuple(pieces),
     )
@@ -217,11 +217,10 @@ class Filter:
     @staticmethod
     def gaussian(mass: Sequence[object], unit: Sequence[object], *, epsilon: object, delta: object) -> Filter:
         """An open filter for Gaussian queries whose reach stays below the unit reach u(O), pattern by pattern."""
-        unit = list_of(unit, "unit", PATTERNS)
-        law = ReachLaw(unit, mass)
+        unit, masses = list_of(unit, "unit", PATTERNS), tuple(_pattern_masses(mass))
+        law = ReachLaw(unit, masses)
         sigma = calibrate(Gaussian, law, epsilon=epsilon, delta=delta)
         room = tuple((nonnegative(u, "unit") / Fraction(sigma.size)) ** 2 for u in unit)
-        masses = tuple(_pattern_masses(mass))
         return Filter(
             "gaussian", masses, exact(epsilon, "epsilon"), exact(delta, "delta"), room, (Fraction(0),) * len(room)
         )

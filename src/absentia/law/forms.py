@@ -117,11 +117,13 @@ class Forms:
     @staticmethod
     def exactly_one_seen(reach: Sequence[object], mass: Sequence[object]) -> Forms:
         """One block for each row: block b with probability mass[b]."""
+        reach = list_of(reach, "reach", "one number for each block")
         return Forms(reach, [[b] for b in range(len(reach))], mass)
 
     @staticmethod
     def one_missing(reach: Sequence[object], mass: Sequence[object]) -> Forms:
         """All blocks but one: block b is left out with probability mass[b] (the three-form design and its kin)."""
+        reach = list_of(reach, "reach", "one number for each block")
         everything = range(len(reach))
         return Forms(reach, [[b for b in everything if b != out] for out in everything], mass)
 
@@ -148,7 +150,9 @@ class Forms:
     @staticmethod
     def strata(parts: Sequence[Forms], core: Sequence[object] = ()) -> Forms:
         """Designs drawn independently of one another, and core blocks (their reaches) that every row shows."""
-        if not parts and not core:
+        parts = list_of(parts, "parts", "a list of designs")
+        core = list_of(core, "core", "the reaches of the core blocks")
+        if not (parts or core) or not all(isinstance(part, Forms) for part in parts):
             raise InputError("parts", parts, "at least one design or one core block")
         reach: list[object] = []
         groups: list[Group] = []

@@ -153,8 +153,9 @@ class ReachLaw:
 
         The envelope of laws that differ between records says that masks depend on the data.
         """
-        if not laws or not all(isinstance(law, ReachLaw) for law in list_of(laws, "laws", "a list of laws")):
-            raise InputError("laws", laws, "at least one law")
+        laws = list_of(laws, "laws", "a list of laws")
+        if not laws or not all(isinstance(law, ReachLaw) for law in laws):
+            raise InputError("laws", laws, "at least one law, each a ReachLaw")
         levels = sorted({x for law in laws for x in law.reach})
         all_tails = [_tails(law.atoms) for law in laws]
         tails = [max(_tail_at(t, x) for t in all_tails) for x in levels] + [Fraction(0)]

@@ -267,6 +267,7 @@ def both_directions(
     kind: type[SumOfLosses], blocks: Sequence[Block], result: str, assumptions: tuple[str, ...], relation: Relation
 ) -> Bound:
     """The curve under a relation; add_remove takes the worse of a record added and a record removed."""
+    blocks = list(blocks)
     if relation == "substitute":
         return kind(counted(blocks, True, True), result, assumptions)
     assumptions = (*assumptions, ABSENT_ROW)

@@ -57,6 +57,7 @@ class LatentClasses(Bound):
         >>> 3.9 < half.epsilon(Fraction(1, 10**6)) < 3.91
         True
         """
+        classes = [(mass, list(blocks)) for mass, blocks in classes]
         if sum(mass for mass, _ in classes) != 1 or any(mass < 0 for mass, _ in classes):
             raise InputError("classes", [str(mass) for mass, _ in classes], "masses >= 0 that sum to 1")
         given: tuple[str, ...] = (*SHARED, BLOCKS_IN_CLASS, ONE_BLOCK_A_QUERY, PUBLIC_CLASS)
