@@ -131,7 +131,9 @@ class BallBound(Bound):
                 refused, proved, step = proved, proved + step, 4 * step
                 if proved > 1e300:
                     return math.inf
-        step = CLOSE * proved  # a guess may also lie too high: where delta hardly falls, or floats carry few digits
+        step = (
+            0.9 * CLOSE * proved
+        )  # a guess may also lie too high: where delta hardly falls, or floats carry few digits
         while step < proved - refused:
             if not self._proves(proved - step, delta):
                 refused = proved - step
