@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import absentia as ab
+from absentia.card.answers import Figure, Notes
 from absentia.errors import InputError
 from absentia.exact import shown
 from cli_helpers import absentia, opened, release, study
@@ -98,3 +100,18 @@ def test_columns_that_are_always_there_are_in_no_other_block() -> None:
         (("bmi",), "asked or missing on its own"),
     ]
     assert "-0.0%" not in str(plan_of(ab.mean("age"), bmi="0.5"))
+
+
+@pytest.mark.parametrize(("low", "estimate", "high"), [(-3.0, 1.0, 5.0), (2.0, 3.0, 4.0), (-4.0, -3.0, -2.0)])
+def test_zero_is_marked_on_a_row_with_a_scale_of_its_own(low: float, estimate: float, high: float) -> None:
+    """As the note under the figure says, wherever zero lies: inside the interval too."""
+    said = {"query": "moments(x)", "se_noise": 1.0, "se_sampling": 0.0, "note": ""}
+    row = {**said, "cell": "a", "low": low, "estimate": estimate, "high": high}
+    wide = {**said, "cell": "b", "low": 0.0, "estimate": 500.0, "high": 1000.0}
+    release = {"plan": {"n": 9, "confidence": "0.95"}, "noise": {"family": "gaussian"}}
+    notes = Notes()
+    drawn = Figure("q0", "moments(x)", "moments", [row, wide], 2, release, notes).html().split("<svg")[1]
+    assert list(notes.numbers) == ["every row has a scale of its own, where the upright line is zero"]
+    (zero,) = re.findall('<line class="z" x1="([^%]*)%', drawn)
+    ((left, right),) = re.findall('<line class="s" x1="([^%]*)%" x2="([^%]*)%', drawn)
+    assert (float(left) < float(zero), float(zero) < float(right)) == (low < 0, high > 0)
