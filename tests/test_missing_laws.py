@@ -408,7 +408,21 @@ def test_the_whole_says_what_its_parts_say() -> None:
     answers = missing.independent(COLUMNS, {"a": "0.9"}, because="last wave", by="office")
     both = missing.product(design, answers)
     assert (both.because, both.by, both.kind) == ("two forms; last wave", "office", "declared")
-    assert missing.unit_nonresponse(design, "0.1").because == "two forms"
+    assert missing.nonresponse_on(design).because == "two forms"
+
+
+def test_a_part_without_a_reason_leaves_the_whole_without_one() -> None:
+    """A reason for the forms is none for who answers: the plan is then refused (H13) until somebody gives it."""
+    design = missing.planned(COLUMNS, [["a"], ["b"]], because="two forms", by="office")
+    unsaid = missing.independent(COLUMNS, {"a": "0.9"})
+    for whole in (
+        missing.product(design, unsaid),
+        missing.mixture([design, unsaid]),
+        missing.unit_nonresponse(design, "0.1"),
+    ):
+        assert (whole.because, whole.by) == ("", "")
+    assert missing.unit_nonresponse(design, "0.1", because="log of visits").because == "log of visits"
+    assert missing.mixture([design, design]).because == "two forms"
 
 
 def test_patterns_that_depend_on_values_are_no_design() -> None:

@@ -175,10 +175,14 @@ def process_of(value: object, field: str) -> Process:
 
 
 def claims(parts: Iterable[Process], because: str, by: str) -> dict[str, str]:
-    """Who claims the whole and why: what is given, or what the parts say."""
-    said = [(part.because, part.by) for part in parts]
-    whys, whos = dict.fromkeys(why for why, _ in said if why), dict.fromkeys(who for _, who in said if who)
-    return {"because": because or "; ".join(whys), "by": by or "; ".join(whos)}
+    """Who claims the whole and why: what is given, or what the parts say where every one of them says it."""
+    given = list(parts)
+    return {"because": because or _joined(p.because for p in given), "by": by or _joined(p.by for p in given)}
+
+
+def _joined(words: Iterable[str]) -> str:
+    said = list(dict.fromkeys(words))
+    return "; ".join(said) if all(word.strip() for word in said) else ""
 
 
 def weakest(parts: Iterable[Process]) -> Kind:
