@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -211,7 +212,7 @@ def test_identity_follows_every_public_thing() -> None:
         plan(SCHEMA, mean("x0"), APART, budget=ONE),
         plan(SCHEMA, mean("x0"), THREE, budget=Budget("2", "1e-6")),
         plan(SCHEMA, mean("x0"), THREE, budget=PURE, noise="laplace"),
-        plan(SCHEMA, mean("x0"), THREE, budget=ONE, dataset_n=7),
+        plan(replace(SCHEMA, n=7), mean("x0"), THREE, budget=ONE),
         plan(SCHEMA, mean("x0"), THREE, budget=ONE, dependent_rows=1),
         plan(SCHEMA, mean("x0"), THREE, budget=ONE, relation="add_remove"),
     ]

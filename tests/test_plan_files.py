@@ -249,6 +249,21 @@ def test_a_stored_plan_with_a_field_gone_is_refused(field: str) -> None:
         Plan.from_dict(data | {field: 3})
 
 
+def test_a_plans_own_n_is_the_schemas(tmp_path: Path) -> None:
+    """20 beside 3000 would be accepted silently, and every expected error would be that of 20 people."""
+    found = document()
+    n = found["schema"].setdefault("n", 3000)
+    assert plan_of(found | {"n": n}).n == n
+    with pytest.raises(InputError, match=f"the schema's n: {n}.*correct n in the schema") as refusal:
+        plan_of(found | {"n": 20})
+    assert refusal.value.field == "n"
+    with pytest.raises(InputError) as refusal:
+        Plan.from_dict(plan_of(found).to_dict() | {"n": 20})
+    assert refusal.value.field == "plan.n"
+    del found["schema"]["n"]
+    assert plan_of(found | {"n": 20}).n == 20
+
+
 def run(tmp_path: Path, *options: str) -> str:
     file = tmp_path / "plan.toml"
     file.write_text(TEXT)

@@ -19,7 +19,7 @@ from absentia.query.reach import Reach
 from absentia.query.statistic import Statistic
 from absentia.theory.noise import Norm
 
-__all__ = ["checked", "own_distances", "relative_scales", "shown_often_enough"]
+__all__ = ["checked", "own_distances", "public_rows", "relative_scales", "shown_often_enough"]
 
 
 def checked(
@@ -103,6 +103,18 @@ def _dependent(dependent_rows: int | None, rows_dependent: bool) -> int:
     if isinstance(g, bool) or not isinstance(g, int) or not least <= g <= 10**6:
         raise InputError("dependent_rows", dependent_rows, f"an int from {least} to 1000000")
     return g
+
+
+def public_rows(schema: Schema, n: object, field: str) -> int | None:
+    """The public number of rows: the schema's, or the plan's own where the schema has none."""
+    if n is None:
+        return schema.n
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InputError(field, n, "the public number of rows, an int >= 1")
+    if schema.n is not None and n != schema.n:
+        remedy = f"Leave {field} out, and correct n in the schema if it is the one that is wrong."
+        raise InputError(field, n, f"the schema's n: {schema.n}", remedy=remedy)
+    return n
 
 
 def shown_often_enough(missing: Process, reach: Reach, dependent_rows: int, delta: Fraction) -> None:

@@ -12,7 +12,7 @@ from absentia.errors import InputError
 from absentia.exact import exact, round_up
 from absentia.missing.process import Process
 from absentia.planning.budget import Budget
-from absentia.planning.checks import checked, relative_scales, shown_often_enough
+from absentia.planning.checks import checked, public_rows, relative_scales, shown_often_enough
 from absentia.planning.planned import Plan
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
@@ -42,9 +42,7 @@ def plan(
     """
     asked = (queries,) if isinstance(queries, Query) else tuple(queries)
     g = checked(schema, asked, missing, noise, relation, dependent_rows, rows_dependent, confidence)
-    n = schema.n if dataset_n is None else dataset_n
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise InputError("dataset_n", dataset_n, "the public number of rows, an int >= 1")
+    n = public_rows(schema, dataset_n, "dataset_n")
     if (budget is None) == (accuracy is None):
         raise InputError("budget", budget, "either a budget or accuracy targets")
     draft = _drafts(schema, asked, missing, noise, relation, g, n, float(confidence))

@@ -13,13 +13,13 @@ from absentia import missing as processes
 from absentia.errors import AbsentiaError, HazardRefused, InputError
 from absentia.missing.process import Process
 from absentia.planning.budget import Budget
-from absentia.planning.checks import checked
+from absentia.planning.checks import checked, public_rows
 from absentia.planning.plan import Plan, plan
 from absentia.planning.schema import Schema
 from absentia.query import columns, custom, models, moments, quantiles, tables
 from absentia.query.base import Query
 
-__all__ = ["QUERIES", "document_of", "load", "plan_of", "query_of", "restored"]
+__all__ = ["QUERIES", "document_of", "load", "parsed", "plan_of", "query_of", "restored", "with_schema"]
 
 QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
     {
@@ -82,21 +82,30 @@ def load(path: str | Path) -> Plan:
 def document_of(path: str | Path) -> dict[str, Any]:
     """What the file says, its schema with it."""
     file = Path(path)
-    document = read_toml(file)
-    if isinstance(document.get("schema"), str):
-        beside = file.parent / document["schema"]
-        document = {**document, "schema": schema_of(read_toml(beside, "schema"))}
-    return document
+    return with_schema(read_toml(file, "plan"), file.parent)
 
 
-def read_toml(file: Path, field: str = "plan") -> dict[str, Any]:
+def with_schema(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The document, a schema named by path read from there."""
+    if not isinstance(document.get("schema"), str):
+        return document
+    return {**document, "schema": schema_of(read_toml(folder / document["schema"], "schema"))}
+
+
+def read_toml(file: Path, field: str) -> dict[str, Any]:
     """The parsed file, every decimal as the text that was written."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
+        return parsed(file.read_bytes(), field, str(file))
     except OSError as e:
         raise InputError(field, str(file), f"a readable TOML file ({e.strerror})", code="E-FILE") from None
+
+
+def parsed(text: bytes, field: str, file: str) -> dict[str, Any]:
+    """The TOML in the text, which stands in the file."""
+    try:
+        return tomllib.loads(text.decode("utf-8"), parse_float=str)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise InputError(field, str(file), f"TOML ({e})", code="E-TOML") from None
+        raise InputError(field, file, f"TOML ({e})", code="E-TOML") from None
 
 
 def schema_of(document: Any) -> Schema:
@@ -215,7 +224,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
         relation=document.get("relation", "substitute"),
         dependent_rows=document.get("dependent_rows"),
         rows_dependent=_flag(document.get("rows_dependent", False)),
-        dataset_n=_n(document.get("n")),
+        dataset_n=public_rows(schema, document.get("n"), "n"),
         confidence=_confidence(document.get("confidence", 0.95)),
         delta=document.get("delta", "1e-6"),
     )
@@ -231,12 +240,6 @@ def _targets(value: Any) -> list[Any]:
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise InputError("rows_dependent", value, "true or false")
-    return value
-
-
-def _n(value: Any) -> Any:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InputError("n", value, "the public number of rows, an int >= 1")
     return value
 
 
@@ -259,6 +262,7 @@ def restored(data: Mapping[str, Any]) -> Plan:
     process, family, relation = missing_of(data.get("missingness"), schema), data.get("noise"), data.get("relation")
     budget, confidence = Budget.from_dict(data.get("budget")), _confidence(data.get("confidence", 0.95))
     g = checked(schema, queries, process, str(family), str(relation), data.get("dependent_rows"), False, confidence)
+    n = None if data.get("n") is None else public_rows(schema, data["n"], "plan.n")
     statistics = dict.fromkeys(s for q in queries for s in q.statistics(schema))
     scales = data.get("scales")
     if not isinstance(scales, list) or len(scales) != len(statistics) or not all(_positive(x) for x in scales):
@@ -268,7 +272,7 @@ def restored(data: Mapping[str, Any]) -> Plan:
     if not isinstance(own, Mapping) or set(own) != wanted or not all(_positive(x) for x in own.values()):
         raise InputError("plan.own_scales", own, f"a number above 0 for each of {sorted(wanted)}")
     found = Plan(
-        schema, queries, process, str(family), budget, str(relation), g, _n(data.get("n")), confidence,
+        schema, queries, process, str(family), budget, str(relation), g, n, confidence,
         MappingProxyType(dict(zip(statistics, map(float, scales), strict=True))), MappingProxyType(dict(own)),
     )  # fmt: skip
     found.check()

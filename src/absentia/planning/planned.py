@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,7 @@ from absentia.planning.checks import own_distances, shown_often_enough
 from absentia.planning.schema import Schema
 from absentia.query.base import Query
 from absentia.query.distance import distances
-from absentia.query.estimate import Row
+from absentia.query.estimate import Reading, Row
 from absentia.query.reach import Reach
 from absentia.query.statistic import Statistic
 from absentia.theory.noise import Gaussian, Laplace
@@ -78,8 +79,9 @@ class Plan:
     def answers(self, noisy: Mapping[Statistic, Any]) -> list[Row]:
         """The rows of all queries from noisy statistics (units of z): post-processing only."""
         values = {s: np.asarray(v, dtype=np.float64) for s, v in noisy.items()}
-        sd, how = self.noise_sd, {"confidence": self.confidence, "family": self.noise_family}
-        return [row for q in self.queries for row in q.answer(self.schema, values, sd, self.n, **how)]  # type: ignore[arg-type]
+        counted = self.relation == "substitute" and self.n is not None and self.schema.rows_per_unit == 1
+        how = Reading(self.n, self.confidence, self.noise_family, float(self.n or 0) if counted else math.inf)
+        return [row for q in self.queries for row in q.rows(self.schema, values, self.noise_sd, how)]
 
     # -- what it promises -----------------------------------------------------------------------------------------
 

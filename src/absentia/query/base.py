@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -105,9 +106,10 @@ class Query(ABC):
         *,
         confidence: float = 0.95,
         family: str = "gaussian",
+        most: float = math.inf,
     ) -> list[Row]:
         """The rows of the answer from noisy statistics in units of z; never looks at data."""
-        return self.rows(schema, noisy, noise_sd, Reading(n, confidence, family))
+        return self.rows(schema, noisy, noise_sd, Reading(n, confidence, family, most))
 
     def validate(self, schema: Columns) -> None:
         """Nothing, or an InputError that names the bad field."""
@@ -125,6 +127,12 @@ class Query(ABC):
             raise InputError("weight", self.weight, "a column with `weight = true` in the schema")
         for statistic in self.parts(schema):
             statistic.validate(schema)
+
+    def size(self, schema: Columns, seen: Seen, *columns: str) -> tuple[float, float]:
+        """How many rows (or how much weight) with these columns one group should hold: equal groups, weights of 1."""
+        low, high = seen(frozenset({*columns, *self.by} | ({self.weight} if self.weight else set())))
+        groups = math.prod(len(schema.columns[name].values) for name in self.by)
+        return low / groups, high / groups
 
     def groups(self, schema: Columns) -> list[str]:
         """The names of the group-by cells, in C order."""

@@ -47,12 +47,6 @@ class OneColumn(Query):
         """sum of w z^e."""
         return self.stat([(self.column, e)])
 
-    def size(self, schema: Columns, seen: Seen) -> tuple[float, float]:
-        """How many rows (or how much weight) one group is expected to hold: equal groups, average weight 1."""
-        low, high = seen(self.columns)
-        groups = math.prod(len(schema.columns[name].values) for name in self.by)
-        return low / groups, high / groups
-
 
 @dataclass(frozen=True, kw_only=True)
 class Count(OneColumn):
@@ -164,7 +158,7 @@ class Mean(OneColumn):
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
         """From a mean at the midpoint to one at a bound, and from the most to the fewest observed entries."""
-        column, (low, high) = schema.columns[self.column], self.size(schema, seen)
+        column, (low, high) = schema.columns[self.column], self.size(schema, seen, self.column)
         if self.of_boolean(schema):
             noise = sd[self.both]
             return [Expectation(self.name, "each", "share", over(noise / math.sqrt(2), high), over(noise, low))]
@@ -201,7 +195,7 @@ class Variance(OneColumn):
         return rows
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
-        unit, (low, high) = schema.columns[self.column].halfwidth ** 2, self.size(schema, seen)
+        unit, (low, high) = schema.columns[self.column].halfwidth ** 2, self.size(schema, seen, self.column)
         s, c, q = (sd[self.power(e)] for e in (1, 0, 2))
         best, worst = unit * q, unit * math.hypot(q, 2 * s, c)
         return [Expectation(self.name, "each", f"{self.column} squared", over(best, high), over(worst, low))]
@@ -244,9 +238,10 @@ def flat(values: Any) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def counted(q: Query, schema: Columns, cell: str, x: float, noise: float, reading: Reading) -> Row:
-    """The row of a count."""
+    """The row of a count, within what is possible: no less than 0, unweighted no more than the public n."""
+    most = reading.most if q.weight is None else math.inf
     sampling = reading.binomial_error(x, maximum_weight(schema, q.weight))
-    return row(q.name, cell, x, noise, sampling, reading, OF_TABLE, (0.0, math.inf), table=True)
+    return row(q.name, cell, x, noise, sampling, reading, OF_TABLE, (0.0, most), table=True)
 
 
 def over(error: float, size: float) -> float:

@@ -72,11 +72,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Reading:
-    """How an answer is read: the public n, the confidence of intervals, the family of the noise."""
+    """How an answer is read: the public n, the confidence of intervals, the family of the noise.
+
+    `most`: what a plain count cannot exceed, where the number of rows is public and a person has one.
+    """
 
     n: int | None = None
     confidence: float = 0.95
     family: str = "gaussian"
+    most: float = math.inf
 
     def binomial_error(self, count: float, heaviest: float = 1.0) -> float:
         """The standard deviation of a count over samples: binomial when n is public, else Poisson; weights: at most."""

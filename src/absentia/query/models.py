@@ -44,8 +44,8 @@ class FromMoments(Moments):
         raise NotImplementedError
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
-        """Covariances only: the error of what is built on them depends on the data."""
-        return [e for e in super().expected(schema, sd, seen) if e.cell.startswith("cov")]
+        """Of the variances and covariances that the answer is built on: its own error depends on the data."""
+        return self.spreads(schema, sd, seen, "built on ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,9 @@ class Covariance(FromMoments):
     """The covariance matrix, projected to the nearest valid one."""
 
     kind: ClassVar[str] = "covariance"
+
+    def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
+        return self.spreads(schema, sd, seen)
 
     def read(self, t: Table, prefix: str, reading: Reading) -> list[Row]:
         rows = iter(covariance_rows(self.name, prefix, t, reading))

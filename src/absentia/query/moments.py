@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,19 +74,31 @@ class Moments(Query):
         return out
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
-        """Means from the midpoint to a bound; covariances around means at the midpoint, to the worst product."""
+        """Means from the midpoint to a bound, and the spreads."""
         out = []
         for c in self.over:
-            half, (low, high) = schema.columns[c].halfwidth, seen(frozenset({c, *self.by}))
+            half, (low, high) = schema.columns[c].halfwidth, self.size(schema, seen, c)
             s, n = sd[self.power(c)], sd[self.power(c, e=0)]
             out.append(Expectation(self.name, f"mean {c}", c, over(half * s, high), over(half * math.hypot(s, n), low)))
-        for a, b in combinations(self.over, 2):
+        return out + self.spreads(schema, sd, seen)
+
+    def spreads(
+        self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen, prefix: str = ""
+    ) -> list[Expectation]:
+        """Variances and covariances, from means at the midpoint to means and products at the bounds."""
+        out = []
+        for a, b in combinations_with_replacement(self.over, 2):
             unit = schema.columns[a].halfwidth * schema.columns[b].halfwidth
-            low, high = seen(frozenset({a, b, *self.by}))
-            p, n = sd[self.power(a, b)], sd[self.power(a, b, e=0)]
-            both = math.hypot(sd[self.power(a)], sd[self.power(b)])
-            worst = unit * math.hypot(p, n, both)
-            out.append(Expectation(self.name, f"cov {a}, {b}", f"{a} {b}", over(unit * p, high), over(worst, low)))
+            low, high = self.size(schema, seen, a, b)
+            if a == b:
+                cell, said = f"{prefix}var {a}", f"{a} squared"
+                p, by_mean, n = sd[self.power(a, e=2)], 2 * sd[self.power(a)], sd[self.power(a, e=0)]
+            else:
+                cell, said = f"{prefix}cov {a}, {b}", f"{a} {b}"
+                p, n = sd[self.power(a, b)], sd[self.power(a, b, e=0)]
+                by_mean = math.hypot(sd[self.power(a)], sd[self.power(b)])
+            best, worst = over(unit * p, high), over(unit * math.hypot(p, by_mean, n), low)
+            out.append(Expectation(self.name, cell, said, best, worst))
         return out
 
     def arguments(self) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Quantiles(OneColumn):
 
     def expected(self, schema: Columns, sd: Mapping[Statistic, float], seen: Seen) -> list[Expectation]:
         """In units of rank: the error of the share of entries below the quantile."""
-        low, high = self.size(schema, seen)
+        low, high = self.size(schema, seen, self.column)
         bins = self.bins(schema)
         s, k, out = sd[self.stat(cells=[bins])], len(bins), []
         for q in self.at:
