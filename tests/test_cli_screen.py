@@ -154,7 +154,7 @@ def test_the_text_is_there_for_those_who_ask(monkeypatch: pytest.MonkeyPatch, tm
     folder = study(tmp_path / "s")
     monkeypatch.setenv("ABSENTIA_TRACEBACK", "1")
     with (
-        mock.patch("absentia.planning.plan.Plan.load", side_effect=RuntimeError("seen")),
+        mock.patch("absentia.planning.planfile.plan", side_effect=RuntimeError("seen")),
         pytest.raises(RuntimeError, match="seen"),
     ):
         absentia("plan", folder / "plan.toml")

@@ -26,7 +26,7 @@ COMMANDS = {
     "profile": ("profile:profile", "What is missing in a table, for the custodian's eyes only."),
     "plan": ("plan:plan", "Guarantee, noise and expected errors, before any data is opened."),
     "release": ("release:release", "Charge the ledger, draw the noise, write answers and card."),
-    "ledger": ("ledger:ledger", "init, show, verify, export the budget book."),
+    "ledger": ("ledger:ledger", "init, charge, show, verify, export the budget book."),
     "certify": ("certify:certify", "A certified missingness law from the data, paid from the budget."),
     "card": ("card:card", "Verify a card without the data."),
     "paper": ("paper:paper", "The paper's results, recomputed."),

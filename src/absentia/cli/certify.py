@@ -7,7 +7,7 @@ import json
 import click
 
 from absentia.cli.source import source_of
-from absentia.cli.text import echo, echo_json, wrapped
+from absentia.cli.text import echo, echo_json, paid, wrapped
 from absentia.ledger.certification import Certified
 from absentia.ledger.certification import certify as run
 from absentia.ledger.ledger import Ledger
@@ -50,14 +50,15 @@ def certify(
             source_of(table), schema, book,
             epsilon=epsilon, confidence=confidence, because=because, by=by, odds=gamma,
         )  # fmt: skip
-    if as_json:
-        echo_json(as_dict(found))
-        return
-    echo(wrapped(found.law.describe(), "  "))
-    echo("it bounds the average over the rows of this table")
-    if found.amendment is None:
-        echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
-    echo("\nfor a plan:\n" + toml_of(found))
+    with paid(as_dict(found), found.receipt.sequence):
+        if as_json:
+            echo_json(as_dict(found))
+            return
+        echo(wrapped(found.law.describe(), "  "))
+        echo("it bounds the average over the rows of this table")
+        if found.amendment is None:
+            echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
+        echo("\nfor a plan:\n" + toml_of(found))
 
 
 def as_dict(found: Certified) -> dict[str, object]:

@@ -1,17 +1,22 @@
-"""absentia ledger: init, show, verify, export the budget book."""
+"""absentia ledger: init, charge, show, verify, export the budget book."""
 
 from __future__ import annotations
 
+import csv
+
 import click
 
-from absentia.cli.text import echo, echo_json, load_spec, working, wrapped
+from absentia.cli.planned import plan_in
+from absentia.cli.text import echo, echo_json, load_spec, paid, working, wrapped
 from absentia.errors import InputError
-from absentia.exact import shown
+from absentia.exact import shown, shown_below
+from absentia.guarantee import finite
 from absentia.ledger.account import BINDINGS, Charge
 from absentia.ledger.chain import Receipt
 from absentia.ledger.ledger import Ledger
 from absentia.planning.budget import Budget
 from absentia.planning.plan import Plan
+from absentia.planning.schema import Schema
 
 __all__ = ["ledger"]
 
@@ -61,7 +66,7 @@ def init(
                          --later followup.toml --aside 0.1
     """
     with working("computing the plan"):
-        first = Plan.load(plan)
+        first = plan_in(plan)
     own = first.budget.to_dict()
     total = Budget(epsilon or own["epsilon"], delta or own["delta"])
     part = Budget(aside, aside_delta) if aside is not None else None
@@ -71,6 +76,41 @@ def init(
         _shown(made, as_json)
         if not as_json:
             echo(wrapped(price(made, first), "  "))
+
+
+@ledger.command()
+@click.argument("book")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="The mechanism's epsilon on masked data, whatever the masks."
+)
+@click.option("--delta", default="0", metavar="D", help="Its delta (default: 0).")
+@click.option("--columns", required=True, metavar="A,B", help="Every column that it reads.")
+@click.option("--purpose", required=True, metavar="TEXT", help="What it is run for.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: the receipt, spent, remaining.")
+def charge(book: str, epsilon: str, delta: str, columns: str, purpose: str, as_json: bool) -> None:
+    """Charge a mechanism with a guarantee of its own, before its user runs it (a black box, T1).
+
+    \b
+    absentia ledger charge study.ledger --epsilon 0.1 --columns bmi,chl \\
+                           --purpose "risk model"
+    """
+    reads = next(csv.reader([columns], skipinitialspace=True), [])
+    with Ledger.open(book) as found:
+        known = Schema.from_dict(found.account.schema).columns
+        for name in reads:
+            if name not in known:
+                raise InputError("--columns", name, f"columns of the book's schema: {', '.join(list(known)[:12])}")
+        receipt = found.charge_black_box(epsilon=epsilon, delta=delta, columns=reads, purpose=purpose)
+        left, spent = found.remaining(), found.spent()
+    said = {"receipt": receipt.to_dict(), "spent": {k: finite(x) for k, x in spent.items()}, "remaining": left}
+    with paid(said, receipt.sequence):
+        if as_json:
+            echo_json(said)
+            return
+        echo(f"charged: row {receipt.sequence}, receipt {receipt.head[:16]}; it may be run once, as stated")
+        echo(f"{'remaining of the budget':<30}{'epsilon':>10}")
+        for name, x in left.items():
+            echo(f"  {name.replace('_', ' '):<26}{shown_below(x):>12}")
 
 
 @ledger.command()

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from absentia.cli.planned import document
 from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
 from absentia.plain import WIDTH
 from absentia.planning.plan import Plan
-from absentia.planning.planfile import document_of, schema_of
+from absentia.planning.planfile import plan_of, schema_of
 from absentia.planning.whatif import Outcome
 
 __all__ = ["plan"]
@@ -26,17 +27,18 @@ __all__ = ["plan"]
 @click.option("--emit-python", is_flag=True, help="The equivalent Python script.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, numbers at full precision.")
 def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool, as_json: bool) -> None:
-    """What a plan promises and how exact its answers will be; opens no data.
+    """What a plan ('-': on stdin) promises and how exact its answers will be; opens no data.
 
     \b
     absentia plan plan.toml
     absentia plan plan.toml --what-if gamma=2 --what-if without
     """
     with working("computing the plan"):
-        found = Plan.load(file)
+        said = document(file)
+        found = plan_of(said)
         outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
         if emit_python:
-            echo(script(document_of(file), asked, derivation))
+            echo(script(said, asked, derivation))
         elif as_json:
             echo_json(as_dict(found, outcomes))
         else:

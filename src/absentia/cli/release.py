@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
+from absentia.cli.planned import plan_in
 from absentia.cli.source import source_of
-from absentia.cli.text import echo, echo_json
+from absentia.cli.text import echo, echo_json, paid
 from absentia.errors import InputError
 from absentia.ledger.ledger import Ledger
-from absentia.planning.plan import Plan
 from absentia.release import BACKENDS, Release, prepared
 from absentia.release import release as run
 
@@ -25,8 +25,8 @@ import absentia as ab
 plan = ab.Plan.load({0!r})
 with ab.Ledger.open({1!r}) as book:
     release = plan.release({2!r}, book, purpose={3!r}, noise_backend={4!r})
-print(release)
-{5}'''
+{5}print(release)
+'''
 
 
 @click.command()
@@ -50,43 +50,49 @@ def release(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Answer the queries of PLAN (TOML) on TABLE (CSV, Parquet, a folder; '-': CSV on stdin).
+    """Answer the queries of PLAN (TOML) on TABLE (CSV, Parquet, a folder); either may be '-', which is stdin.
 
     The charge is on the disk before noise is drawn; whatever is refused is refused before.
 
     \b
     absentia release plan.toml people.parquet --ledger study.ledger -o out/
     """
-    words = purpose if purpose is not None else f"release of {Path(plan).name}"
-    usable(table, out, backend, emit_python, quiet, as_json)
+    named = "a plan on standard input" if plan == "-" else Path(plan).name
+    words = purpose if purpose is not None else f"release of {named}"
+    usable(plan, table, out, backend, emit_python, quiet, as_json)
     if emit_python:
         save = f"release.save({out!r})\n" if out else ""
         echo(SCRIPT.format(plan, ledger_file, table, words, backend, save), nl=False)
         return
     say = progress(quiet or as_json)
     say("computing the plan")
-    planned = Plan.load(plan)
+    planned = plan_in(plan)
     with Ledger.open(ledger_file) as book:
         if out is not None:
             prepared(out, planned)
         done = run(planned, source_of(table), book, words, noise_backend=backend, progress=say)
-    if as_json:
-        echo_json(done.to_dict())
-    elif not quiet:
-        echo(done)
     if out is not None:
         say("writing the answers and the card")
-        for path in saved(done, out, shown_already=as_json):
-            if not quiet and not as_json:
-                echo(f"written: {path}", err=True)
+    files = saved(done, out)
+    with paid(done.to_dict(), done.receipt.sequence, out or ""):
+        if as_json:
+            echo_json(done.to_dict())
+        elif not quiet:
+            echo(done)
+    if not quiet and not as_json:
+        for path in files:
+            echo(f"written: {path}", err=True)
 
 
-def usable(table: str, out: str | None, backend: str, emit_python: bool, quiet: bool, as_json: bool) -> None:
+def usable(plan: str, table: str, out: str | None, backend: str, emit_python: bool, quiet: bool, as_json: bool) -> None:
     """Nothing, or an InputError: options that would lose answers that were paid for are refused beforehand."""
     if backend not in BACKENDS:
         raise InputError("--noise-backend", backend, " or ".join(BACKENDS))
-    if emit_python and table == "-":
-        raise InputError("TABLE", table, "a file: the script cannot read this command's standard input")
+    if plan == table == "-":
+        raise InputError("TABLE", table, "a file where the plan is on standard input")
+    for field, given in (("PLAN", plan), ("TABLE", table)):
+        if emit_python and given == "-":
+            raise InputError(field, given, "a file: the script cannot read this command's standard input")
     if quiet and out is None and not as_json:
         raise InputError("--quiet", True, "together with --out or --json, or the answers would be lost")
     if out is not None and (Path(out) / "release.json").exists():
@@ -94,12 +100,12 @@ def usable(table: str, out: str | None, backend: str, emit_python: bool, quiet: 
         raise InputError("--out", out, "a directory that holds no release yet", "E-EXISTS", remedy)
 
 
-def saved(done: Release, out: str, shown_already: bool) -> list[Path]:
-    """The paths written; when the disk fails after the draw, the whole release goes to stdout instead of being lost."""
+def saved(done: Release, out: str | None) -> list[Path]:
+    """The paths written; where the writing fails, the whole release goes to stdout instead of being lost."""
     try:
-        return done.save(out)
-    except InputError:
-        if not shown_already:
+        return [] if out is None else done.save(out)
+    except Exception:
+        with paid(done.to_dict(), done.receipt.sequence):
             echo_json(done.to_dict())
         raise
 

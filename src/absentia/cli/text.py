@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 import threading
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ import click
 from absentia.errors import InputError
 from absentia.plain import WIDTH, visible
 
-__all__ = ["echo", "echo_json", "load_spec", "working", "wrapped"]
+__all__ = ["echo", "echo_json", "load_spec", "paid", "working", "wrapped"]
 
 
 def echo(text: object, err: bool = False, nl: bool = True) -> None:
     """Lines on stdout (or stderr); whatever a name holds, nothing of it is obeyed by the terminal."""
-    click.echo(visible(str(text), keep="\n"), err=err, nl=nl)
+    _write(visible(str(text), keep="\n"), err, nl)
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -31,9 +32,48 @@ def wrapped(text: str, indent: str = "") -> str:
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent=indent) for line in lines)
 
 
-def echo_json(value: Any) -> None:
-    """One JSON object on stdout: stable, sorted, full precision."""
-    click.echo(json.dumps(value, sort_keys=True, indent=2, allow_nan=False))
+def echo_json(value: Any, err: bool = False) -> None:
+    """One JSON object on stdout (or stderr): stable, sorted, full precision."""
+    _write(json.dumps(value, sort_keys=True, indent=2, allow_nan=False), err)
+
+
+def _write(text: str, err: bool, nl: bool = True) -> None:
+    """The text; InputError where stdout takes no more. Where stderr takes none there is nobody left to tell."""
+    try:
+        click.echo(text, err=err, nl=nl)
+    except BrokenPipeError:  # click ends quietly
+        raise
+    except OSError as problem:
+        if not err:
+            raise _full(problem, "What was charged stays charged; `absentia ledger show` lists it.") from None
+
+
+def _full(problem: Exception, remedy: str) -> InputError:
+    """The refusal of an output that takes no more; what it still holds is dropped, or it would fail again at exit."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    if isinstance(problem, InputError):
+        return InputError(problem.field, problem.given, problem.allowed, problem.code, remedy)
+    given = getattr(problem, "strerror", None)
+    return InputError("standard output", given, "a place that takes what is printed", "E-STDOUT", remedy)
+
+
+@contextmanager
+def paid(answer: Any, row: int, kept: str = "") -> Iterator[None]:
+    """Around the printing of what the book's `row` paid for: where stdout fails, it is told where the answer is.
+
+    `kept`: the place that holds it already; without one the answer follows on stderr, as JSON.
+    """
+    try:
+        yield
+    except (InputError, BrokenPipeError) as problem:
+        if not kept:
+            echo_json(answer, err=True)
+        where = f"in {kept}" if kept else "on standard error, as JSON: keep them"
+        remedy = f"Row {row} of the book is charged; do not ask again. The answers are {where}."
+        raise _full(problem, remedy) from None
 
 
 @contextmanager
