@@ -157,6 +157,21 @@ def test_a_black_box_states_itself_well(tmp_path: Path, change: dict[str, Any]) 
         book.charge_black_box(**box)
 
 
+@pytest.mark.parametrize("relation", ["substitute", "add_remove"])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_steered_rows_count_in_a_book_as_in_a_plan(tmp_path: Path, relation: str, noise: str) -> None:
+    """Two equal releases: twice the pure figure, or the Gaussian figure at root 2 times the distance."""
+    plan = of(ab.mean("bmi"), noise=noise, dependent_rows=2, relation=relation)
+    both = plan.batch + plan.batch
+    delta = 0 if noise == "laplace" else "1e-6"
+    with Ledger.create(tmp_path / "b", plan, budget=ab.Budget("9", "1e-6")) as book:
+        for purpose in ("one", "two"):
+            book.charge(plan, purpose)
+        assert book.account.binding_epsilon(book.account.guarantee(), Fraction(delta)) == pytest.approx(
+            both.guarantee(LAW, relation, 2).epsilon(delta), rel=1e-9
+        )
+
+
 def test_dependent_rows_take_no_black_box_with_a_delta(tmp_path: Path) -> None:
     plan = of(ab.mean("bmi"), dependent_rows=1)
     with book_of(tmp_path, plan, budget=ONE) as book:

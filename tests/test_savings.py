@@ -36,9 +36,9 @@ def test_headline(key: tuple[str, str, str]) -> None:
     assert found.measured == pytest.approx(predicted, rel=0.08)  # 4 numbers, Laplace: 2 % is one standard deviation
 
 
-def test_the_bundled_plan_saves_a_quarter() -> None:
+def test_the_bundled_plan_saves_nearly_a_quarter() -> None:
     case = CASES[THREE, "the bundled plan", "gaussian"]
-    assert case.plan(True).saving == pytest.approx(1.272, abs=2e-3)
+    assert case.plan(True).saving == pytest.approx(1.239, abs=2e-3)
 
 
 def test_what_is_predicted_is_the_ratio_of_the_two_plans() -> None:

@@ -16,8 +16,8 @@ from absentia.amplification import amplify
 from absentia.errors import HazardRefused
 from absentia.exact import number, round_down, round_up, shown
 from absentia.guarantee import Guarantee
-from absentia.ledger.account import distance
 from absentia.ledger.chain import Receipt
+from absentia.ledger.charge import distance, steps
 from absentia.ledger.ledger import Ledger, same_terms
 from absentia.noise.opendp_draw import THAT_BACKEND, OpenDPNoise
 from absentia.noise.sampling import draw, grid_for
@@ -164,7 +164,7 @@ def base_loss(plan: Plan) -> tuple[Fraction, Fraction]:
     """(epsilon, delta) on masked data that T1 amplifies to within the plan's budget (T8 where rows are dependent)."""
     e, d = plan.budget.epsilon * SLACK, plan.budget.delta if plan.noise_family == "gaussian" else Fraction(0)
     if plan.dependent_rows:
-        return Fraction(round_down(e / (plan.dependent_rows + 1))), d
+        return Fraction(round_down(e / steps(plan.relation, plan.dependent_rows))), d
     return Fraction(min(inverse(e, shows(plan)), 1000.0)), d
 
 

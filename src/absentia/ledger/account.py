@@ -159,7 +159,7 @@ class Account:
             return self.noises.guarantee(self.missing, self.relation, self.dependent_rows)
         e, d = others
         if self.noises is not None:
-            e += distance(self.noises, self.relation) * (self.dependent_rows + 1)
+            e += distance(self.noises, self.relation, self.dependent_rows)
         return self._plain_sums(e, d)
 
     def _plain_sums(self, e: Fraction, d: Fraction) -> Guarantee:
@@ -187,13 +187,14 @@ class Account:
 
     def _composed(self, noises: Batch, others: Loss) -> Guarantee:
         """Base losses composed, whatever the masks: squared Gaussian distances, pure losses and deltas add; T8."""
-        squared, rows = distance(noises, self.relation) ** 2, self.dependent_rows
-        base = MixedKnown(((Fraction(1), others.epsilon, squared),), "base", (ROWS_INDEPENDENT,), others.delta)
-        plain = Guarantee((base,), self.relation, SUBJECT)
-        if not rows:
-            return replace(plain, companion_without=plain, companion_known=plain)
-        stretched = ((Fraction(1), others.epsilon, squared * (rows + 1) ** 2),)
-        grown = replace(plain, bounds=(MixedKnown(stretched, "T8", (), others.delta),))
+
+        def composed(rows: int, result: str, assumptions: tuple[str, ...]) -> Guarantee:
+            squared = distance(noises, self.relation, rows) ** 2
+            bound = MixedKnown(((Fraction(1), others.epsilon, squared),), result, assumptions, others.delta)
+            return Guarantee((bound,), self.relation, SUBJECT)
+
+        plain = composed(0, "base", (ROWS_INDEPENDENT,))
+        grown = composed(self.dependent_rows, "T8", ()) if self.dependent_rows else plain
         return replace(grown, companion_without=plain, companion_known=grown)
 
     def _envelope(self, others: Loss) -> Guarantee | None:

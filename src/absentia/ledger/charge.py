@@ -43,7 +43,7 @@ class Charge:
         if self.batch is None:
             if rows and self.box.delta:
                 raise InputError("dependent_rows", rows, "0 where a black box has a delta above 0")
-            return Loss(self.box.epsilon * (rows + 1), self.box.delta)
+            return Loss(self.box.epsilon * steps(relation, rows), self.box.delta)
         if self.batch.family != "laplace":
             raise HazardRefused(
                 "H-FAMILY",
@@ -51,7 +51,7 @@ class Charge:
                 "Gaussian releases after the first answer need a unit of distances that was fixed at opening.",
                 "Plan with Laplace noise, or open the book with the Gaussian plan and a part set aside for Laplace.",
             )
-        return Loss(distance(self.batch, relation) * (rows + 1), Fraction(0))
+        return Loss(distance(self.batch, relation, rows), Fraction(0))
 
     @property
     def reads(self) -> frozenset[str]:
@@ -73,9 +73,19 @@ class Charge:
         return Charge(str(data["plan"]), None, loss_of(data), frozenset(columns))
 
 
-def distance(batch: Batch, relation: str) -> Fraction:
-    """Between neighbours, in units of the noise."""
-    return Fraction(batch.reach.full if relation == "add_remove" else batch.distances.largest)
+def distance(batch: Batch, relation: str, rows: int = 0) -> Fraction:
+    """Between neighbours, in units of the noise, when a record steers the masks of `rows` other rows besides.
+
+    A steered row is another row in its place, whatever the relation.
+    """
+    full = Fraction(batch.reach.full)
+    other = min(2 * full, max(full, Fraction(batch.distances.largest)))
+    return (full if relation == "add_remove" else other) + rows * other
+
+
+def steps(relation: str, rows: int) -> int:
+    """How many neighbouring tables lead to that of such a record: a substitution is one step, or two of add_remove."""
+    return 1 + rows * (2 if relation == "add_remove" else 1)
 
 
 def read_row(sequence: int, row: tuple[str, Mapping[str, Any]], read: Callable[[Mapping[str, Any]], T]) -> T:
