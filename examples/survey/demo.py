@@ -38,6 +38,7 @@ def main(directory: str) -> None:
     page = out / "card.html"
     if page in written:
         print(f"\nOpen {page} in a browser.")
+    print("\nFor your own table: `source .venv/bin/activate`, then `absentia --help` (see the README).")
 
 
 def compared(plan: ab.Plan) -> str:
