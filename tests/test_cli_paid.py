@@ -114,6 +114,15 @@ def test_files_are_written_before_anything_is_printed(options: tuple[str, ...], 
     assert (folder / "out" / "card.html").exists()
 
 
+def test_a_closed_output_is_refused_before_the_charge(tmp_path: Path) -> None:
+    folder = opened(study(tmp_path / "s"))
+    words = " ".join([f'"{PROGRAM}"', *RELEASE, "--json >&-"])
+    run = subprocess.run(["bash", "-c", words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 2
+    assert "standard output" in run.stderr
+    assert charges(folder) == 0
+
+
 def test_a_reader_that_goes_away_leaves_the_files(tmp_path: Path) -> None:
     folder = opened(study(tmp_path / "s"))
     words = " ".join([f'"{PROGRAM}"', *RELEASE, "--json -o out | head -c 1"])

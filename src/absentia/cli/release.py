@@ -95,6 +95,8 @@ def usable(plan: str, table: str, out: str | None, backend: str, emit_python: bo
             raise InputError(field, given, "a file: the script cannot read this command's standard input")
     if quiet and out is None and not as_json:
         raise InputError("--quiet", True, "together with --out or --json, or the answers would be lost")
+    if sys.stdout is None and out is None and not emit_python:
+        raise InputError("standard output", "closed", "an open one, or --out, or the answers would be lost")
     if out is not None and (Path(out) / "release.json").exists():
         remedy = "Name another directory: released answers are paid for, and are not written over."
         raise InputError("--out", out, "a directory that holds no release yet", "E-EXISTS", remedy)
