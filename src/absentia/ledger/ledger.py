@@ -21,6 +21,7 @@ from absentia.ledger.text import as_text, foreseen
 from absentia.missing.process import Process
 from absentia.missing.text import written
 from absentia.planning.batch import Batch
+from absentia.planning.schema import Schema
 
 __all__ = ["Ledger", "stated"]
 
@@ -117,6 +118,9 @@ class Ledger:
             raise InputError("epsilon", epsilon, "a number >= 0")
         if not reads or not all(isinstance(c, str) and c for c in reads):
             raise InputError("columns", sorted(map(str, reads)), "at least one column that the mechanism reads")
+        known = Schema.from_dict(self.account.schema).columns
+        for name in sorted(reads - set(known)):
+            raise InputError("columns", name, f"columns of the book's schema: {', '.join(list(known)[:12])}")
         return self._append(Charge(plan, None, Loss(e, d), reads), purpose)
 
     def _append(self, charge: Charge, purpose: str) -> Receipt:
