@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from absentia.errors import InputError
 from absentia.planning.schema import Column, Schema
+from absentia.query.grid import Grid
 from absentia.query.statistic import Bins, Statistic
 from absentia.table import kernel, masks, scan
 from absentia.table.aggregate import aggregate, profile_counts, survey
 from absentia.table.cells import Cells, read
-from absentia.table.kernel import Demand, Grid
+from absentia.table.kernel import Demand
 from absentia.table.spelling import number_of
 
 finite = st.floats(-1e150, 1e150)

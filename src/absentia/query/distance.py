@@ -16,6 +16,7 @@ from math import comb, prod
 
 from absentia.exact import above, ball, number, precision, root_up, round_up
 from absentia.query.base import Columns
+from absentia.query.grid import Grid
 from absentia.query.reach import Reach, Term
 from absentia.query.statistic import Bins, Statistic
 from absentia.theory.noise import Norm
@@ -105,26 +106,28 @@ def _movement(found: Iterable[Statistic], scales: Mapping[Statistic, float], sch
         weights = {
             e: sum((1 / Fraction(scales[s]) ** norm for s in found if s.powers[0][1] == e), Fraction(0)) for e in (1, 2)
         }
-        same = _sum_and_square(weights[1], weights[2], norm)
+        same = _sum_and_square(weights[1], weights[2], norm, Grid.of(schema).apart)
     return Movement(max(same, apart) if cells > 1 else same, one)
 
 
-def _sum_and_square(w1: Fraction, w2: Fraction, norm: Norm) -> Fraction:
-    """max over z, z' in [-1, 1] of w1 |z - z'|^norm + w2 |z^2 - z'^2|^norm.
+def _sum_and_square(w1: Fraction, w2: Fraction, norm: Norm, step: Fraction) -> Fraction:
+    """max over z, z' in [-1, 1] of w1 |z - z'|^norm + w2 |z^2 - z'^2|^norm, z and z^2 rounded to grids of their own.
 
-    With u = |z - z'|, |z + z'| is at most 2 - u.
-
-    l1: u (w1 + w2 (2 - u)) is largest at u = 1 + w1/(2 w2). l2: u^2 (w1 + w2 (2 - u)^2) at u = 2, or where
-    w2 > 2 w1 perhaps at u = (3 - sqrt(1 - 2 w1/w2))/2, rounded up.
+    With u = |z - z'|, |z + z'| is at most 2 - u. l1: u (w1 + w2 (2 - u)) is largest at u = 1 + w1/(2 w2). l2:
+    u^2 (w1 + w2 (2 - u)^2) at u = 2, or where w2 > 2 w1 perhaps at u = (3 - sqrt(1 - 2 w1/w2))/2, rounded up. Either
+    difference may be `step` larger than the other's grid says; alone, each is exact, since rounding keeps to [-1, 1].
     """
+    if w1 == 0 or w2 == 0:
+        return 2**norm * w1 + w2
     if norm == 1:
         u = Fraction(2) if w1 >= 2 * w2 else 1 + w1 / (2 * w2)
-        return u * (w1 + w2 * (2 - u))
+        return u * (w1 + w2 * (2 - u)) + (w1 + w2) * step
+    rounding = w1 * (4 + step) * step + w2 * (2 + step) * step
     if w2 <= 2 * w1:
-        return 4 * w1
+        return 4 * w1 + rounding
     with precision(96):
         v = (3 - (1 - 2 * ball(w1 / w2)).sqrt()) / 2
-        return max(4 * w1, Fraction(above(v * v * (ball(w1) + ball(w2) * (2 - v) ** 2))))
+        return max(4 * w1, Fraction(above(v * v * (ball(w1) + ball(w2) * (2 - v) ** 2)))) + rounding
 
 
 def _in_one_cell(s: Statistic, schema: Columns, r: Fraction) -> Fraction:
@@ -197,19 +200,21 @@ def _clique_l2(
     in (u, v), and w u^2 + c u^2 v^2 <= 2 max(w, c) |u|, with equality at the corners if c <= w: the whole is at most a
     convex function, which is largest at corners. There x and y are signs that differ in k of the m columns: at most
     4 max(w, c) k + 4 t k (m - k). With w >= t/2 that is at most 4 w m + t m (m - 1): one term a column, one a pair.
+    Sums are held on a finer grid than squares and products, so each |x_i - y_i| may be a step larger.
     """
     sums = [s for i in columns if (s := Statistic(((i, 1),))) in scales]
     w, c, t = (
         max((1 / Fraction(scales[s]) ** 2 for s in found), default=Fraction(0)) for found in (sums, squares, products)
     )
     single, pair, rest = _others(columns, scales, schema, 2, moves, {*products, *squares, *sums})
-    top = max(w, c)
+    top, step = max(w, c), Grid.of(schema).apart
+    rounding = w * (4 + step) * step
     largest = Fraction(0)
     for a, b, m in _overlaps(len(columns)):
         best = max(4 * top * k + 4 * t * k * (m - k) for k in _best_signs(m, top / t))
         seen_once = (a + b - 2 * m) * (w + c + single.one) + _alone(a, b, m) * (t + pair.one)
-        largest = max(largest, best + m * single.both + comb(m, 2) * pair.both + seen_once)
-    halves = _halves(columns, 4 * max(top, t / 2) + single.both, 2 * t + pair.both, 2, moves)
+        largest = max(largest, best + m * (rounding + single.both) + comb(m, 2) * pair.both + seen_once)
+    halves = _halves(columns, 4 * max(top, t / 2) + rounding + single.both, 2 * t + pair.both, 2, moves)
     return _Tighter(largest + rest, halves)
 
 

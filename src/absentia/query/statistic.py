@@ -25,6 +25,9 @@ class Columns(Protocol):
     @property
     def rows_per_unit(self) -> int: ...
 
+    @property
+    def n(self) -> int | None: ...
+
 
 @dataclass(frozen=True, order=True)
 class Bins:

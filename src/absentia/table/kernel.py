@@ -13,40 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from absentia.errors import InputError
 from absentia.planning.schema import Column, Schema
+from absentia.query.grid import Grid
 from absentia.query.statistic import Bins, Statistic
 from absentia.table.cells import Cells
 
-__all__ = ["BATCH", "Demand", "Grid", "Partial", "sums"]
+__all__ = ["BATCH", "Demand", "Partial", "sums"]
 
 BATCH = 2**16
-UNDECLARED = 2**33
 Partial = dict[str, np.ndarray]
-Reader = Callable[[pa.Array, Column], Cells]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Bits of the grid of sums and of pair products, and the number of rows up to which int64 cannot overflow."""
-
-    rows: int
-
-    @classmethod
-    def of(cls, schema: Schema) -> Grid:
-        """The grid of a schema: room for twice the declared n, each with as many rows as may count."""
-        rows = 2 * (schema.n or UNDECLARED) * schema.rows_per_unit
-        return cls(2 ** max(26, math.ceil(math.log2(rows))))
-
-    @property
-    def bits(self) -> int:
-        return min(30, 62 - (self.rows.bit_length() - 1))
-
-    @property
-    def pair_bits(self) -> int:
-        return min(18, (62 - (self.rows.bit_length() - 1)) // 2)
 
 
 @dataclass(frozen=True)
