@@ -163,6 +163,7 @@ class Account:
         return self._plain_sums(e, d)
 
     def _plain_sums(self, e: Fraction, d: Fraction) -> Guarantee:
+        # The columns read so far depend on the path: that is sound only where the ratio is bounded answer by answer.
         reads = frozenset().union(*(c.reads for c in self.charges)) if d == 0 else None
         p = Fraction(1) if self.dependent_rows else self.chance_shown(reads)
         grown = amplified(e, d, p)
