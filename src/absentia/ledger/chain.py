@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 Kind = Literal["open", "charge", "amend", "note"]
-Payload = Mapping[str, Any]
 
 
 def canonical(value: object, field: str = "payload") -> str:

@@ -8,7 +8,7 @@ x_k the atoms of the dominating reach law in units of the noise scale. It is att
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -153,9 +153,3 @@ def _log_profile(family: str, epsilon: float) -> Callable[[float], float]:
         return top + math.log(-math.expm1(low - top)) if low < top else -math.inf
 
     return gaussian if family == "gaussian" else laplace
-
-
-def exact_atoms(atoms: Sequence[tuple[float, float]]) -> Atoms:
-    """The same atoms with exact masses: the first one holds what the others leave."""
-    rest = [(x, Fraction(q)) for x, q in atoms[1:]]
-    return ((atoms[0][0], 1 - sum((q for _, q in rest), Fraction(0))), *rest)

@@ -9,7 +9,7 @@ from flint import arb
 
 from absentia.exact import ball
 
-__all__ = ["log_mgf", "pure_add_remove", "pure_epsilon"]
+__all__ = ["log_mgf", "pure_epsilon"]
 
 Atoms = Sequence[tuple[Fraction | float, Fraction]]
 """(reach, mass) with exact masses that sum to 1."""
@@ -31,8 +31,3 @@ def pure_epsilon(atoms: Atoms, scale: Fraction | float = 1) -> arb:
     the all-missing row is at most R/scale, e.g. Laplace noise of that scale.
     """
     return log_mgf(atoms, 1, scale) - log_mgf(atoms, -1, scale)
-
-
-def pure_add_remove(atoms: Atoms, scale: Fraction | float = 1) -> arb:
-    """A ball around eps' = K(1): a record added or removed, where an all-missing row acts like an absent one."""
-    return log_mgf(atoms, 1, scale)
