@@ -62,13 +62,11 @@ def test_the_charge_is_on_the_disk_before_noise_is_drawn(
         spy(monkeypatch, ab.Plan, "check", seen, before)
         spy(monkeypatch, releasing, "aggregate", seen, before)
         spy(monkeypatch, releasing, "require_entropy", seen, before)
-        spy(monkeypatch, Ledger, "charge" if backend == "absentia" else "charge_black_box", seen, before)
+        spy(monkeypatch, Ledger, "pay", seen, before)
         spy(monkeypatch, drawer, "draw", seen, after)
         done = plan.release(table(), book, purpose="Table 2", noise_backend=backend)
         assert book.verify(done.receipt).sequence == 1
-    assert list(dict.fromkeys(seen)) == [
-        "check", "aggregate", "require_entropy", "charge" if backend == "absentia" else "charge_black_box", "draw",
-    ]  # fmt: skip
+    assert list(dict.fromkeys(seen)) == ["check", "aggregate", "require_entropy", "pay", "draw"]
 
 
 def test_a_charge_that_fails_leaves_no_answer(plan: ab.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,7 @@ from absentia.amplification import amplify
 from absentia.errors import HazardRefused
 from absentia.exact import number, round_down, round_up, shown
 from absentia.guarantee import Guarantee
-from absentia.ledger.chain import Receipt
-from absentia.ledger.charge import distance, steps
-from absentia.ledger.ledger import Ledger, same_terms
+from absentia.ledger.charge import Charge, Loss, distance, steps
 from absentia.noise.opendp_draw import THAT_BACKEND, OpenDPNoise
 from absentia.noise.sampling import draw, grid_for
 from absentia.planning.observed import chance_of_any
@@ -49,7 +47,8 @@ class Backend(Protocol):
     def grid(self, statistic: Statistic) -> float:
         """The public grid on which the noisy statistic lies."""
 
-    def charge(self, book: Ledger, purpose: str) -> Receipt: ...
+    def cost(self) -> Charge:
+        """What the book is charged before anything is drawn."""
 
     def draw(self, sums: Aggregates) -> Noisy: ...
 
@@ -68,10 +67,10 @@ class Own:
     def grid(self, statistic: Statistic) -> float:
         return grid_for(self.plan.scales[statistic])
 
-    def charge(self, book: Ledger, purpose: str) -> Receipt:
+    def cost(self) -> Charge:
         for s in self.plan.scales:
             self.grid(s)  # a scale without a grid is refused before it is paid for
-        return book.charge(self.plan, purpose)
+        return Charge(self.plan.identity, self.plan.batch)
 
     def draw(self, sums: Aggregates) -> Noisy:
         make = type(self.plan.noise)
@@ -129,12 +128,9 @@ class OpenDP:
     def grid(self, statistic: Statistic) -> float:
         return STEP * self.plan.scales[statistic]
 
-    def charge(self, book: Ledger, purpose: str) -> Receipt:
+    def cost(self) -> Charge:
         """As a black box: (epsilon, the plan's delta) before amplification, and the columns that a row moves it by."""
-        same_terms(book.account, self.plan)
-        e, d = base_loss(self.asked)
-        needed = moved_by(self.plan)
-        return book.charge_black_box(epsilon=e, delta=d, columns=needed, purpose=purpose, plan=self.plan.identity)
+        return Charge(self.plan.identity, None, Loss(*base_loss(self.asked)), moved_by(self.plan))
 
     def draw(self, sums: Aggregates) -> Noisy:
         """One measurement of the vector of all statistics: the one that the map was asked about."""

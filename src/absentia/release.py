@@ -221,7 +221,7 @@ def release(
     check_rows(plan, sums.rows)
     require_entropy()
     say("charging the ledger")
-    receipt = how.charge(book, purpose)
+    receipt = book.pay(how.cost(), purpose, how.plan)
     say("drawing noise")
     noisy = how.draw(sums)
     rows = tuple(how.plan.answers(noisy))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,8 +13,8 @@ from absentia.backends import Backend, OpenDP, Own
 from absentia.card.content import document_of, seal_of
 from absentia.card.structure import check_structure
 from absentia.errors import AbsentiaError, InputError, LedgerDamaged
-from absentia.exact import exact, probability, shown
-from absentia.ledger.account import Account, Charge, Loss
+from absentia.exact import shown
+from absentia.ledger.account import Account
 from absentia.ledger.chain import Header, Receipt, Row, canonical, check_chain, check_receipt
 from absentia.ledger.ledger import Ledger, same_terms, stated
 from absentia.planning.plan import Plan
@@ -105,30 +104,11 @@ def _book(told: Document, plan: Plan, drawn: Backend) -> list[Row]:
 def _charge(at: str, rows: Sequence[Row], sequence: int, drawn: Backend) -> None:
     """The receipt's row is what this plan's release charges, under the book's terms, and the book keeps its budget."""
     kinds = [(row.kind, row.payload) for row in rows]
-    book = Recorder(Account.from_rows(kinds[:sequence]))
-    drawn.charge(book, rows[sequence].purpose)  # type: ignore[arg-type]
-    if rows[sequence].kind != "charge" or canonical(rows[sequence].payload) != canonical(book.payload):
+    same_terms(Account.from_rows(kinds[:sequence]), drawn.plan)
+    if rows[sequence].kind != "charge" or canonical(rows[sequence].payload) != canonical(drawn.cost().to_dict()):
         raise _contradiction(f"{at}.payload", "it is not the charge of this plan")
     if Account.from_rows(kinds).refusal():
         raise _contradiction("release.ledger.rows", "together they spend more than the budget")
-
-
-@dataclass
-class Recorder:
-    """A book that keeps what it is asked to charge, and writes nothing."""
-
-    account: Account
-    payload: dict[str, Any] | None = None
-
-    def charge(self, plan: Plan, purpose: str) -> None:
-        same_terms(self.account, plan)
-        self.payload = Charge(plan.identity, plan.batch).to_dict()
-
-    def charge_black_box(
-        self, *, epsilon: object, delta: object, columns: Iterable[str], purpose: str, plan: str
-    ) -> None:
-        loss = Loss(exact(epsilon, "epsilon"), probability(exact(delta, "delta"), "delta"))
-        self.payload = Charge(plan, None, loss, frozenset(columns)).to_dict()
 
 
 def _held(ledger: str | os.PathLike[str], told: Document) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from absentia.errors import BudgetRefused, HazardRefused, InputError
 from absentia.exact import exact, round_down, round_up
 from absentia.ledger.chain import Receipt
+from absentia.ledger.charge import Charge
 from absentia.ledger.ledger import Ledger
 from absentia.missing.certify import certified, level_of, observed_histogram_reach
 from absentia.missing.gamma import gamma
@@ -78,7 +79,7 @@ def certify(
     grid, distances = grid_for(noise.scale), distances_of(names, noise)
     counts = histogram(source, schema, n, levels)
     require_entropy()
-    receipt = book.charge_batch(distances, f"histogram of observed-per-row, epsilon {epsilon}")
+    receipt = book.pay(Charge("", distances), f"histogram of observed-per-row, epsilon {epsilon}")
     noisy = [Fraction(int(k)) * Fraction(grid) for k in draw(noise, counts, grid)]
     found = certified(names, noisy, n, noise, confidence, levels, Fraction(grid) / 2, because.strip(), by)
     law = found if odds is None else gamma(found, odds)

@@ -98,12 +98,7 @@ class Ledger:
 
     def charge(self, plan: Planned, purpose: str) -> Receipt:
         """The receipt of a charge that is on the disk; only then may noise be drawn. Refused when it does not fit."""
-        same_terms(self.account, plan)
-        return self._append(Charge(plan.identity, plan.batch), purpose)
-
-    def charge_batch(self, batch: Batch, purpose: str) -> Receipt:
-        """The same for a release without a plan, given by its distances in units of its noise."""
-        return self._append(Charge("", batch), purpose)
+        return self.pay(Charge(plan.identity, plan.batch), purpose, plan)
 
     def charge_black_box(
         self, *, epsilon: object, delta: object = "0", columns: Iterable[str], purpose: str, plan: str = ""
@@ -121,9 +116,12 @@ class Ledger:
         known = Schema.from_dict(self.account.schema).columns
         for name in sorted(reads - set(known)):
             raise InputError("columns", name, f"columns of the book's schema: {', '.join(list(known)[:12])}")
-        return self._append(Charge(plan, None, Loss(e, d), reads), purpose)
+        return self.pay(Charge(plan, None, Loss(e, d), reads), purpose)
 
-    def _append(self, charge: Charge, purpose: str) -> Receipt:
+    def pay(self, charge: Charge, purpose: str, plan: Planned | None = None) -> Receipt:
+        """The one way onto the book for what a release costs, under the terms of the plan that it is for."""
+        if plan is not None:
+            same_terms(self.account, plan)
         worded(purpose)
 
         def guard(rows: tuple[Row, ...], payload: dict[str, Any]) -> None:
