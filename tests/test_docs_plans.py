@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from absentia.planning.planfile import FIELDS, PROCESSES, QUERIES, plan_of, schema_of
+from absentia.planning.kinds import MADE_OF, PROCESSES, QUERIES
+from absentia.planning.planfile import FIELDS, plan_of, schema_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```toml *\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -58,7 +59,7 @@ def test_blocks_of_other_pages_load(block: dict[str, Any]) -> None:
 
 def test_every_kind_is_shown_in_a_block() -> None:
     shown = [block["missingness"].get("kind") for block in (PLAN, *OTHERS) if "missingness" in block]
-    assert set(PROCESSES) - set(shown) == set()
+    assert {*PROCESSES, *MADE_OF} - set(shown) == set()
     asked = [query["kind"] for block in (PLAN, *OTHERS) for query in block.get("query", [])]
     assert set(QUERIES) - set(asked) == set()
 

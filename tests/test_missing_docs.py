@@ -27,7 +27,7 @@ def test_examples_run(page: str) -> None:
 
 
 def test_the_plan_file_is_read() -> None:
-    (table,) = fences("missingness.md", "toml")
+    table, _ = fences("missingness.md", "toml")  # both are read by tests/test_docs_plans.py
     process = missing.from_dict(tomllib.loads(table)["missingness"], schema=["age", "bmi", "chl", "hyp"])
     assert isinstance(process, missing.Patterns)
     assert process.kind == "design"

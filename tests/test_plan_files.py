@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 from absentia.cli.plan import plan as command
 from absentia.errors import AbsentiaError, HazardRefused, InputError
+from absentia.planning.kinds import PROCESSES, QUERIES, query_of
 from absentia.planning.plan import Plan
-from absentia.planning.planfile import PROCESSES, QUERIES, plan_of, query_of
+from absentia.planning.planfile import plan_of
 
 TEXT = """
 version = 1

@@ -13,6 +13,7 @@ from absentia.cli.planned import document
 from absentia.cli.text import echo, echo_json, working
 from absentia.errors import InputError
 from absentia.plain import WIDTH
+from absentia.planning.kinds import PROCESSES
 from absentia.planning.plan import Plan
 from absentia.planning.planfile import plan_of, schema_of
 from absentia.planning.whatif import Outcome
@@ -38,7 +39,7 @@ def plan(file: str, asked: tuple[str, ...], derivation: bool, emit_python: bool,
         found = plan_of(said)
         outcomes = [outcome for text in asked for outcome in _outcomes(found, text)]
         if emit_python:
-            echo(script(said, asked, derivation))
+            echo(script(said, found, asked, derivation))
         elif as_json:
             echo_json(as_dict(found, outcomes))
         else:
@@ -84,14 +85,14 @@ def as_dict(found: Plan, outcomes: list[Outcome]) -> dict[str, Any]:
 # -- the equivalent script -------------------------------------------------------------------------------------------
 
 
-def script(document: Mapping[str, Any], asked: tuple[str, ...], derivation: bool) -> str:
+def script(document: Mapping[str, Any], found: Plan, asked: tuple[str, ...], derivation: bool) -> str:
     """The Python that says and prints the same."""
     queries = ",\n".join(textwrap.indent(call(q, "ab.", "kind"), "    ") for q in document["query"])
     missing = document["missingness"]
-    if "process" in missing:
-        process = f"ab.missing.from_dict({literal(missing)}, schema)"
-    else:
+    if missing.get("kind") in PROCESSES:
         process = call(missing, "ab.missing.", "kind", "schema")
+    else:
+        process = f"ab.missing.from_dict({literal(found.missing.to_dict())})"
     lines = [
         "import absentia as ab\n",
         f"schema = ab.Schema.from_dict({literal(schema_of(document['schema']).to_dict())})",

@@ -18,7 +18,7 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, worse
 from absentia.missing.domain import Records
 from absentia.missing.process import Observed, Process, part_of, provenance, stored
-from absentia.missing.text import field_of, written
+from absentia.missing.text import written
 from absentia.query.reach import Reach
 from absentia.theory.noise import Noise
 
@@ -80,7 +80,7 @@ class Worse(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        base = part_of(data, field_of(data, "base", dict), "base")
+        base = part_of(data, data.get("base"), "base")
         return cls(columns=base.columns, base=base, odds=_odds(data.get("gamma")), **provenance(data))
 
 

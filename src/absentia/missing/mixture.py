@@ -179,6 +179,8 @@ def unit_nonresponse(
     """
     q = probability(probability_of_nothing, "probability_of_nothing")
     process_of(process, "process")
+    if not isinstance(data_dependent, bool):
+        raise InputError("data_dependent", data_dependent, "True or False")
     nothing = Patterns(columns=process.columns, observed=(frozenset(),), mass=(Fraction(1),), kind=process.kind)
     both = mixture([nothing, process], [q, 1 - q], because, by)
     return replace(both, kind="declared", at_least_nothing=data_dependent)

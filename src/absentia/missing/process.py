@@ -254,7 +254,9 @@ def _within(around: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any
 
 
 def part_of(data: Mapping[str, Any], part: object, field: str) -> Process:
-    """The process stored inside another; columns and domain default to those of the process around it."""
+    """The process stored inside another (or given as such); columns and domain default to those of the one around."""
+    if isinstance(part, Process):
+        return part
     if not isinstance(part, Mapping):
         raise InputError(f"missing.{field}", part, 'a table with process = "planned", ...')
     try:

@@ -2,71 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from absentia import missing as processes
-from absentia.errors import AbsentiaError, HazardRefused, InputError
-from absentia.missing.process import Process
+from absentia.errors import HazardRefused, InputError
 from absentia.planning.budget import Budget
 from absentia.planning.checks import checked, public_rows
+from absentia.planning.kinds import missing_of, prefixed, query_of
 from absentia.planning.plan import Plan, plan
 from absentia.planning.schema import Schema
-from absentia.query import columns, custom, models, moments, quantiles, tables
-from absentia.query.base import Query
+from absentia.query import custom
 
-__all__ = ["QUERIES", "document_of", "load", "parsed", "plan_of", "query_of", "restored", "with_schema"]
-
-QUERIES: Mapping[str, Callable[..., Query]] = MappingProxyType(
-    {
-        "count": columns.count,
-        "sum": columns.total,
-        "mean": columns.mean,
-        "variance": columns.variance,
-        "histogram": tables.histogram,
-        "marginal": tables.marginal,
-        "quantiles": quantiles.quantiles,
-        "median": quantiles.median,
-        "moments": moments.moments,
-        "covariance": models.covariance,
-        "correlation": models.correlation,
-        "pca": models.pca,
-        "regression": models.regression,
-        "linear": custom.linear,
-        "custom": custom.custom,
-    }
-)
-"""The kinds of [[query]], each with its constructor: the table's fields are the constructor's arguments."""
-
-PROCESSES: Mapping[str, Callable[..., Process]] = MappingProxyType(
-    {
-        "planned": processes.planned,
-        "three_form": processes.three_form,
-        "split_questionnaire": processes.split_questionnaire,
-        "rotation": processes.rotation,
-        "rotating_panel": processes.rotating_panel,
-        "subsampling": processes.subsampling,
-        "random_items": processes.random_items,
-        "matrix_sampling": processes.matrix_sampling,
-        "independent": processes.independent,
-        "independent_blocks": processes.independent_blocks,
-        "patterns": processes.patterns,
-        "counts": processes.counts,
-        "bounds": processes.bounds,
-        "classes": processes.classes,
-        "mar": processes.mar,
-        "mnar_patterns": processes.mnar_patterns,
-        "mnar_logistic": processes.mnar_logistic,
-        "mnar_self_masking": processes.mnar_self_masking,
-        "mnar_censoring": processes.mnar_censoring,
-        "without": processes.without,
-    }
-)
-"""The kinds of [missingness]; `process` instead of `kind` gives the stored form of any process."""
+__all__ = ["FIELDS", "document_of", "load", "parsed", "plan_of", "restored", "schema_of", "with_schema"]
 
 FIELDS = {
     "version", "schema", "query", "missingness", "noise", "budget", "accuracy", "relation", "dependent_rows",
@@ -148,57 +98,6 @@ def _double(value: Any) -> Any:
         return float(value) if isinstance(value, str) else value
     except ValueError:
         return value
-
-
-def prefixed(e: InputError, path: str) -> InputError:
-    """The same error with the path of the table in front of its field."""
-    return InputError(f"{path}.{e.field}", e.given, e.allowed, e.code, e.remedy)
-
-
-def query_of(document: Any, path: str = "query") -> Query:
-    """The query that a [[query]] table describes."""
-    found: Query = _built(document, path, "kind", QUERIES, ())
-    return found
-
-
-def missing_of(document: Any, schema: Schema, path: str = "missingness") -> Process:
-    """The process that the [missingness] table describes, by constructor (`kind`) or stored form (`process`)."""
-    if not isinstance(document, Mapping):
-        raise InputError(path, document, 'a table with kind = "planned", ... (kind = "without": nothing is missing)')
-    try:
-        if "process" in document:
-            return processes.from_dict(document, schema)
-        return _built(document, path, "kind", PROCESSES, (schema,))  # type: ignore[no-any-return]
-    except InputError as e:
-        said = InputError(e.field.removeprefix("missing."), e.given, e.allowed, e.code, e.remedy)
-        raise (e if e.field.startswith(path) else prefixed(said, path)) from None
-
-
-def _built(document: Any, path: str, key: str, known: Mapping[str, Callable[..., Any]], given: Sequence[Any]) -> Any:
-    """The constructor named by `key`, called with the other fields of the table."""
-    if not isinstance(document, Mapping):
-        raise InputError(path, document, f"a table with `{key}`")
-    name = document.get(key)
-    if not isinstance(name, str) or name not in known:
-        raise InputError(f"{path}.{key}", name, "one of " + ", ".join(known))
-    make = known[name]
-    parameters = list(inspect.signature(make).parameters.values())[len(given) :]
-    names = [p.name for p in parameters]
-    for field in document:
-        if field != key and field not in names:
-            raise InputError(f"{path}.{field}", field, f"the fields of {name}: " + ", ".join([key, *names]))
-    fields = {k: v for k, v in document.items() if k != key}
-    for p in parameters:
-        if p.default is inspect.Parameter.empty and p.name not in fields:
-            raise InputError(f"{path}.{p.name}", None, f"a value: {name} needs it")
-    try:
-        return make(*given, **fields)
-    except InputError as e:
-        raise prefixed(e, path) from None
-    except AbsentiaError:
-        raise
-    except (TypeError, AttributeError, ValueError, KeyError):
-        raise InputError(path, dict(fields), f"the fields of {name}, each of its kind: " + ", ".join(names)) from None
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
