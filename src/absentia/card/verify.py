@@ -15,7 +15,7 @@ from absentia.card.structure import check_structure
 from absentia.errors import AbsentiaError, InputError, LedgerDamaged
 from absentia.exact import shown
 from absentia.ledger.account import Account
-from absentia.ledger.chain import Header, Receipt, Row, canonical, check_chain, check_receipt
+from absentia.ledger.chain import Header, Receipt, Row, canonical, check_receipt, verify_export
 from absentia.ledger.ledger import Ledger, same_terms, stated
 from absentia.planning.plan import Plan
 from absentia.release import Release
@@ -38,7 +38,7 @@ def verify(document: Document, ledger: str | os.PathLike[str] | None = None) -> 
     _compare("release.plan", told["plan"], plan.to_dict())
     _compare("release.plan_identity", told["plan_identity"], plan.identity)
     drawn = _backend(told, plan)
-    rows = _book(told, plan, drawn)
+    rows = _book(told, drawn)
     again = _within("release", partial(_again, told, plan, drawn))
     _compare_all(document, again)
     if document["seal"] != seal_of(dict(document)):
@@ -78,17 +78,11 @@ def _values(told: Document, plan: Plan) -> list[Any]:
 # -- the book --------------------------------------------------------------------------------------------------------
 
 
-def _book(told: Document, plan: Plan, drawn: Backend) -> list[Row]:
+def _book(told: Document, drawn: Backend) -> list[Row]:
     """The rows of the book: chained, ending at the head, one of them the receipt's, which is this plan's charge."""
     book, receipt = told["ledger"], Receipt.from_dict(told["receipt"])
-    header = Header(**book["header"])
-    rows: list[Row] = []
-    for i, entry in enumerate(book["rows"]):
-        row = Row(**{k: v for k, v in entry.items() if k != "payload"}, text=canonical(entry["payload"]))
-        _within(f"release.ledger.rows[{i}]", partial(check_chain, header, [row], rows[-1] if rows else None))
-        rows.append(row)
-    _compare("release.ledger.head", book["head"], rows[-1].receipt(header.dataset).to_dict())
-    _within("release.receipt", lambda: check_receipt(header, rows, receipt))
+    rows = _within("release.ledger", partial(verify_export, book))
+    _within("release.receipt", lambda: check_receipt(Header(**book["header"]), rows, receipt))
     mine = rows[receipt.sequence]
     for path, given, expected in (
         ("release.purpose", told["purpose"], mine.purpose),
@@ -208,7 +202,7 @@ def _within(path: str, make: Callable[[], T]) -> T:
 def _contradiction(path: str, what: str) -> LedgerDamaged:
     return LedgerDamaged(
         "C-CARD",
-        f"{path}: {what}.",
+        f"{path}: {what.removesuffix('.')}.",
         "Everything on a card follows from its plan, its noisy sums, its receipt and the rows of its book.",
         "Ask whoever published the card for the file that absentia wrote.",
     )

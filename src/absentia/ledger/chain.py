@@ -160,8 +160,8 @@ def check_receipt(header: Header, rows: Sequence[Row], receipt: Receipt) -> None
         )
 
 
-def verify_export(export: Mapping[str, Any], receipt: Receipt | None = None) -> Receipt:
-    """The receipt of an exported book's last row, checked without the file: chain, head, and a receipt if given."""
+def verify_export(export: Mapping[str, Any], receipt: Receipt | None = None) -> list[Row]:
+    """The rows of an exported book, checked without the file: chain, head, and a receipt if given."""
     try:
         header = Header(**export["header"])
         rows = [_row_from_export(entry) for entry in export["rows"]]
@@ -174,7 +174,7 @@ def verify_export(export: Mapping[str, Any], receipt: Receipt | None = None) -> 
         raise damaged("The head is not the last row.")
     if receipt is not None:
         check_receipt(header, rows, receipt)
-    return head
+    return rows
 
 
 def _row_from_export(entry: Mapping[str, Any]) -> Row:
