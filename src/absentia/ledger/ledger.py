@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from absentia.errors import BudgetRefused, HazardRefused, InputError
 from absentia.exact import exact, probability, round_down
@@ -23,26 +23,10 @@ from absentia.missing.text import written
 from absentia.planning.batch import Batch
 from absentia.planning.schema import Schema
 
+if TYPE_CHECKING:
+    from absentia.planning.planned import Plan
+
 __all__ = ["Ledger", "stated"]
-
-
-class Planned(Protocol):
-    """What a ledger reads of a plan."""
-
-    @property
-    def batch(self) -> Batch: ...
-    @property
-    def missing(self) -> Process: ...
-    @property
-    def identity(self) -> str: ...
-    @property
-    def relation(self) -> str: ...
-    @property
-    def dependent_rows(self) -> int: ...
-    @property
-    def budget(self) -> Any: ...
-    @property
-    def schema(self) -> Any: ...
 
 
 class NoRoom(Exception):
@@ -58,11 +42,11 @@ class Ledger:
     @staticmethod
     def create(
         path: str | os.PathLike[str],
-        plan: Planned,
+        plan: Plan,
         *,
         budget: Any = None,
         binding: Binding = "with_missingness",
-        later: Iterable[Planned] = (),
+        later: Iterable[Plan] = (),
         aside: Any = None,
     ) -> Ledger:
         """A new ledger for the dataset that the plan is about.
@@ -96,7 +80,7 @@ class Ledger:
 
     # -- charging ---------------------------------------------------------------------------------------------------
 
-    def charge(self, plan: Planned, purpose: str) -> Receipt:
+    def charge(self, plan: Plan, purpose: str) -> Receipt:
         """The receipt of a charge that is on the disk; only then may noise be drawn. Refused when it does not fit."""
         return self.pay(Charge(plan.identity, plan.batch), purpose, plan)
 
@@ -118,7 +102,7 @@ class Ledger:
             raise InputError("columns", name, f"columns of the book's schema: {', '.join(list(known)[:12])}")
         return self.pay(Charge(plan, None, Loss(e, d), reads), purpose)
 
-    def pay(self, charge: Charge, purpose: str, plan: Planned | None = None) -> Receipt:
+    def pay(self, charge: Charge, purpose: str, plan: Plan | None = None) -> Receipt:
         """The one way onto the book for what a release costs, under the terms of the plan that it is for."""
         if plan is not None:
             same_terms(self.account, plan)
@@ -246,7 +230,7 @@ def worded(purpose: object) -> None:
         raise InputError("purpose", purpose, "what the release is for, in words: the book is read by people")
 
 
-def same_terms(account: Account, plan: Planned) -> None:
+def same_terms(account: Account, plan: Plan) -> None:
     """Refuses a plan about other data, other neighbours or another law than the book."""
     for field, mine, book in (
         ("relation", plan.relation, account.relation),
