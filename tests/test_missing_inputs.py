@@ -53,7 +53,7 @@ COLUMNS = ("a", "b", "c", "d")
         (lambda: missing.mnar_censoring(COLUMNS, {"a": (1, 1, 0)}, {"a": ["x", "y", "z"]}), "missing.a"),
         (lambda: missing.column_amputation(COLUMNS, {"a": "0.5"}, {"aa": {"a": 1}}), "weights.aa"),
         (lambda: missing.counts(COLUMNS, [1], data_dependent="no"), "data_dependent"),  # type: ignore[arg-type]
-        (lambda: missing.unit_nonresponse(missing.without(COLUMNS), 0, "no"), "at_least_nothing"),  # type: ignore[arg-type]
+        (lambda: missing.unit_nonresponse(missing.without(COLUMNS), 0, "no"), "data_dependent"),  # type: ignore[arg-type]
         (lambda: missing.from_dict({"process": []}), "missing.process"),
         (lambda: missing.from_dict({"process": "without", "columns": None}), "missing.columns"),
     ],

@@ -32,8 +32,8 @@ INDEPENDENT = {"kind": "independent", **RATES}
 MADE: list[tuple[dict[str, Any], Process]] = [
     ({"kind": "nonresponse_on", "design": PLANNED}, missing.nonresponse_on(DESIGN)),
     (
-        {"kind": "unit_nonresponse", "process": PLANNED, "probability_of_nothing": "0.2", "data_dependent": True} | WORDS,
-        missing.unit_nonresponse(DESIGN, "0.2", True, **WORDS),
+        {"kind": "unit_nonresponse", "process": PLANNED, "probability_of_nothing": 0, "data_dependent": True, **WORDS},
+        missing.unit_nonresponse(DESIGN, 0, True, **WORDS),
     ),
     ({"kind": "product", "parts": [PLANNED, INDEPENDENT]}, missing.product(DESIGN, ANSWERS)),
     (
