@@ -30,13 +30,15 @@ def test_two_histograms_fit_what_was_set_aside_for_two(folder: Path) -> None:
     assert [r["kind"] for r in shown["releases"]].count("charge") == 2
 
 
-def test_the_printed_law_is_one_that_a_plan_takes(folder: Path) -> None:
-    run = certify(folder, "--confidence", "0.99", "--because", "wave of 2025", "--by", "field office")
+@pytest.mark.parametrize("gamma", [(), ("--gamma", "2")])
+def test_the_printed_law_is_one_that_a_plan_takes(gamma: tuple[str, ...], folder: Path) -> None:
+    run = certify(folder, *gamma, "--confidence", "0.99", "--because", "wave of 2025", "--by", "field office")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.widest <= 80
     assert SECRET not in run.stdout
     law = tomllib.loads(run.stdout[run.stdout.index("[missingness]") :])
-    assert (law["missingness"]["kind"], law["missingness"]["confidence"]) == ("certified", "0.99")
+    certified = law["missingness"]["base"] if gamma else law["missingness"]
+    assert (law["missingness"]["kind"], certified["confidence"]) == ("certified", "0.99")
     document = tomllib.loads((folder / "plan.toml").read_text())
     schema = schema_of(tomllib.loads((folder / "schema.toml").read_text()))
     plan = plan_of({**document, **law, "schema": schema, "budget": {"epsilon": "1", "delta": "1e-6"}})

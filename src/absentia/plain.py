@@ -6,11 +6,15 @@ import json
 import re
 import textwrap
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["WIDTH", "abridged", "labelled", "shortened", "toml_key", "toml_text", "visible"]
+__all__ = ["WIDTH", "abridged", "labelled", "shortened", "toml_key", "toml_table", "toml_text", "visible"]
 
 WIDTH = 80
 """Columns of a terminal."""
+ROOM = 50
+"""Of the screen, for one value of a table beside its key"""
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that steer a terminal, end a line or turn its direction, and show nothing themselves."""
 
@@ -76,3 +80,53 @@ def toml_text(text: str) -> str:
 def toml_key(name: str) -> str:
     """The name as a key of TOML: bare where that is allowed."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
+
+
+def toml_table(head: str, path: str, table: Mapping[str, Any]) -> list[str]:
+    """A table of TOML under its head; what is too wide for an inline table stands below in tables of its own."""
+    lines, below = [head], []
+    for name, value in table.items():
+        key = toml_key(name)
+        line = f"{key} = {_value(value)}"
+        tables = value if isinstance(value, (list, tuple)) else [value]
+        if max(map(len, line.split("\n"))) <= WIDTH or not all(isinstance(t, Mapping) for t in tables):
+            lines.append(line)
+            continue
+        inner = f"{path}.{key}"
+        for t in tables:
+            below += ["", *toml_table(f"[{inner}]" if t is value else f"[[{inner}]]", inner, t)]
+    return lines + below
+
+
+def _value(value: Any, indent: str = "") -> str:
+    """A text, a number, a flag, a list or an inline table, as TOML spells them; of a long list, what a line holds."""
+    if isinstance(value, str):
+        return _text(toml_text(value))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(k)} = {_value(v, indent)}" for k, v in value.items()) + "}"
+    if not isinstance(value, (list, tuple)):
+        return json.dumps(value)
+    items = [_value(v, indent + "  ") for v in value]
+    short = "[" + ", ".join(items) + "]"
+    if len(short) <= ROOM and "\n" not in short:
+        return short
+    lines = ["["]
+    for item in items:
+        joined = f"{lines[-1]} {item},"
+        if len(lines) > 1 and len(joined) <= WIDTH and "\n" not in joined:
+            lines[-1] = joined
+        else:
+            lines.append(f"{indent}  {item},")
+    return "\n".join([*lines, f"{indent}]"])
+
+
+def _text(quoted: str) -> str:
+    """The quoted text; a long one on several lines, which TOML joins where a line ends with a backslash."""
+    if len(quoted) <= ROOM:
+        return quoted
+    lines = [""]
+    for token in re.findall(r"\\U.{8}|\\u.{4}|\\.|.", quoted[1:-1]):
+        if len(lines[-1]) + len(token) > ROOM and token != " ":  # spaces that begin a line would be lost
+            lines.append("")
+        lines[-1] += token
+    return '"""' + "\\\n".join(lines) + '"""'

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from absentia.cli.source import source_of
@@ -11,7 +9,7 @@ from absentia.cli.text import echo, echo_json, paid, wrapped
 from absentia.ledger.certification import Certified
 from absentia.ledger.certification import certify as run
 from absentia.ledger.ledger import Ledger
-from absentia.plain import WIDTH, toml_text
+from absentia.plain import toml_table
 from absentia.planning.schema import Schema
 
 __all__ = ["certify"]
@@ -58,7 +56,7 @@ def certify(
         echo("it bounds the average over the rows of this table")
         if found.amendment is None:
             echo("the book keeps its law: under this one its charges would exceed the budget", err=True)
-        echo("\nfor a plan:\n" + toml_of(found))
+        echo("\n".join(["\nfor a plan:", *toml_table("[missingness]", "missingness", found.law.to_dict())]))
 
 
 def as_dict(found: Certified) -> dict[str, object]:
@@ -68,22 +66,3 @@ def as_dict(found: Certified) -> dict[str, object]:
         "receipt": found.receipt.to_dict(),
         "amendment": None if found.amendment is None else found.amendment.to_dict(),
     }
-
-
-def toml_of(found: Certified) -> str:
-    """The [missingness] table of a plan under the certified law."""
-    return "\n".join(["[missingness]", *(f"{k} = {_value(v)}" for k, v in found.law.to_dict().items())])
-
-
-def _value(value: object) -> str:
-    """A text, a flag, or a list of texts a few to a line, as TOML spells them."""
-    if not isinstance(value, list):
-        return toml_text(value) if isinstance(value, str) else json.dumps(value)
-    lines = ["["]
-    for item in map(toml_text, value):
-        joined = f"{lines[-1]} {item}," if len(lines) > 1 else WIDTH * " "
-        if len(joined) < WIDTH:
-            lines[-1] = joined
-        else:
-            lines.append(f"  {item},")
-    return "\n".join([*lines, "]"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +11,10 @@ from absentia.exact import shown, shown_below
 from absentia.ledger.account import READINGS, Account, left
 from absentia.ledger.unit import events
 from absentia.missing import from_dict
-from absentia.plain import WIDTH, shortened, toml_key, toml_text, visible
+from absentia.plain import WIDTH, shortened, toml_table, visible
 from absentia.planning.schema import Schema
 
 __all__ = ["as_text", "foreseen", "law_of"]
-
-
-ROOM = 50
-"""Of the screen, for one value of the law beside its key"""
 
 
 def as_text(summary: Mapping[str, Any], account: Account) -> str:
@@ -85,47 +79,4 @@ def law_of(account: Account) -> str:
     short = {k: v for k, v in law.items() if k not in ("columns", "domain")}
     if from_dict(short, Schema.from_dict(account.schema)).to_dict() == law:
         law = short
-    return "\n".join(_table("[missingness]", "missingness", law))
-
-
-def _table(head: str, path: str, table: Mapping[str, Any]) -> list[str]:
-    """A table of TOML under its head; what is too wide for an inline table stands below in tables of its own."""
-    lines, below = [head], []
-    for name, value in table.items():
-        key = toml_key(name)
-        line = f"{key} = {_value(value)}"
-        tables = value if isinstance(value, (list, tuple)) else [value]
-        if max(map(len, line.split("\n"))) <= WIDTH or not all(isinstance(t, Mapping) for t in tables):
-            lines.append(line)
-            continue
-        inner = f"{path}.{key}"
-        for t in tables:
-            below += ["", *_table(f"[{inner}]" if t is value else f"[[{inner}]]", inner, t)]
-    return lines + below
-
-
-def _value(value: Any, indent: str = "") -> str:
-    """A text, a number, a flag, a list or an inline table, as TOML spells them: over several lines where it is long."""
-    if isinstance(value, str):
-        return _text(toml_text(value))
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_key(k)} = {_value(v, indent)}" for k, v in value.items()) + "}"
-    if not isinstance(value, (list, tuple)):
-        return json.dumps(value)
-    items = [_value(v, indent + "  ") for v in value]
-    short = "[" + ", ".join(items) + "]"
-    if len(short) <= ROOM and "\n" not in short:
-        return short
-    return "[" + "".join(f"\n{indent}  {item}," for item in items) + f"\n{indent}]"
-
-
-def _text(quoted: str) -> str:
-    """The quoted text; a long one on several lines, which TOML joins where a line ends with a backslash."""
-    if len(quoted) <= ROOM:
-        return quoted
-    lines = [""]
-    for token in re.findall(r"\\U.{8}|\\u.{4}|\\.|.", quoted[1:-1]):
-        if len(lines[-1]) + len(token) > ROOM and token != " ":  # spaces that begin a line would be lost
-            lines.append("")
-        lines[-1] += token
-    return '"""' + "\\\n".join(lines) + '"""'
+    return "\n".join(toml_table("[missingness]", "missingness", law))
