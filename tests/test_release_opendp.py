@@ -15,7 +15,6 @@ from scipy.optimize import brentq
 import absentia as ab
 from absentia.backends import STEP, OpenDP, backend_of, base_loss, keeps, moved_by, shows
 from absentia.errors import BudgetRefused, HazardRefused
-from absentia.ledger.account import distance
 from absentia.ledger.ledger import Ledger
 from absentia.query.statistic import Statistic
 from absentia.table.aggregate import Aggregates, aggregate
@@ -95,7 +94,7 @@ def test_the_promise_is_kept_and_used(noise: str, relation: str, law: Any) -> No
         [found.ratio] * len(plan.scales), rel=1e-12
     )
     less = opendp_at(plan, found.ratio * (1 - 1e-4))
-    assert not keeps(less, distance(less.batch, relation), base_loss(plan))
+    assert not keeps(less, less.batch.distance(relation), base_loss(plan))
     three = [g.epsilon(budget.delta) for g in (found.guarantee, found.guarantee.without_missingness)]
     assert three[0] <= three[1] < math.inf
 

@@ -13,14 +13,7 @@ from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.base import ClassBase, base_of
-from absentia.theory.blackbox import (
-    BlackBoxAdded,
-    BlackBoxAmplified,
-    BlackBoxRemoved,
-    DependentRows,
-    SteeredRows,
-    by_distance,
-)
+from absentia.theory.blackbox import DependentRows, SteeredRows, by_distance, masked
 from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
 from absentia.theory.mixed import MixedKnown, together_at
@@ -29,10 +22,10 @@ from absentia.theory.pair import (
     HIDDEN_MASK,
     MASKS_APART,
     ROWS_INDEPENDENT,
+    STRETCH,
     AtDistance,
     KnownMask,
     Relation,
-    Worst,
     base_at,
     dominating_pair,
 )
@@ -96,7 +89,7 @@ def amplify(
     if dependent_rows:
         steered, known = (_steered(base, mechanism, law, sensitivity, relation, dependent_rows, h) for h in (eta, 1))
         return _around(steered, base, known, relation, True)
-    return _around(_masked(base, share(law, p_star), relation), base, base, relation, law is None or law.data_dependent)
+    return _around(masked(base, share(law, p_star), relation), base, base, relation, law is None or law.data_dependent)
 
 
 def _refuse_wrong_words(law: object, relation: str, dependent_rows: int, eta: object) -> None:
@@ -115,7 +108,7 @@ def _refuse_wrong_words(law: object, relation: str, dependent_rows: int, eta: ob
 
 def _additive(noise: Noise, law: Structure, sensitivity: object, relation: Relation) -> Guarantee:
     total = law if isinstance(law, ReachLaw) else law.total(noise.norm)
-    stretch, far = (1 if relation == "add_remove" else 2), _farthest(noise, law, sensitivity, relation)
+    stretch, far = STRETCH[relation], _farthest(noise, law, sensitivity, relation)
     apart: tuple[Bound, ...] = ()
     if far < stretch * full_reach(law, noise.norm):
         apart = by_distance(noise, far, Fraction(total.max), share(law, None))
@@ -172,7 +165,7 @@ def _mixed_blocks(noises: Sequence[object], law: Structure | None, relation: Rel
     each = [noise for noise in noises if isinstance(noise, (Noise, BlackBox))]
     subject = "one noise for each block"
     full, worst = (_at_points(each, reaches, relation) for reaches in (law.full_reaches, law.largest_reaches))
-    t1, stretch = _masked(worst[-1], law.shown, relation), 1 if relation == "add_remove" else 2
+    t1, stretch = masked(worst[-1], law.shown, relation), STRETCH[relation]
     return Guarantee(
         (*law.bounds(each, relation), *law.whole(each, relation), t1),
         relation,
@@ -189,8 +182,7 @@ def _mixed_blocks(noises: Sequence[object], law: Structure | None, relation: Rel
 def _at_points(noises: Sequence[Noise | BlackBox], reaches: Sequence[float], relation: Relation) -> tuple[Bound, ...]:
     """What several noises promise where block b moves by at most reaches[b]: composed losses, and T7's closed form."""
     composed = Blocks([ReachLaw.point(x) for x in reaches]).bounds(noises, relation)
-    stretch = 1 if relation == "add_remove" else 2
-    losses = together_at([(noise, stretch * Fraction(x)) for noise, x in zip(noises, reaches, strict=True)])
+    losses = together_at([(noise, STRETCH[relation] * Fraction(x)) for noise, x in zip(noises, reaches, strict=True)])
     return (
         *composed,
         MixedKnown(((Fraction(1), losses.pure, losses.square),), "base", (ROWS_INDEPENDENT,), losses.delta),
@@ -246,14 +238,6 @@ def share(law: Structure | None, p_star: object) -> Fraction:
     if law is not None:
         return law.shown if isinstance(law, Blocks) else (law if isinstance(law, ReachLaw) else law.total(2)).p_exact
     return probability(p_star, "p_star")
-
-
-def _masked(base: Bound, p: Fraction, relation: str) -> Bound:
-    """T1; T3 where all that is known of Laplace noise is one distance, radius = diameter."""
-    if relation == "add_remove":
-        return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
-    laplace = isinstance(base, AtDistance) and base.noise.family == "laplace"
-    return BlackBoxAmplified(base, p, "T3" if laplace else None)
 
 
 def _around(bound: Bound, base: Bound, known: Bound, relation: str, dependent: bool) -> Guarantee:

@@ -16,7 +16,7 @@ from absentia.amplification import amplify
 from absentia.errors import HazardRefused
 from absentia.exact import number, round_down, round_up, shown
 from absentia.guarantee import Guarantee
-from absentia.ledger.charge import Charge, Loss, distance, steps
+from absentia.ledger.charge import Charge, Loss, steps
 from absentia.noise.opendp_draw import THAT_BACKEND, OpenDPNoise
 from absentia.noise.sampling import draw, grid_for
 from absentia.planning.observed import chance_of_any
@@ -103,7 +103,7 @@ class OpenDP:
     def of(asked: Plan) -> OpenDP:
         """The least noise, to 1e-6 of it, with which OpenDP's map and T1 keep the plan's promise; or a refusal."""
         refuse_what_opendp_cannot(asked)
-        base, far = base_loss(asked), Fraction(distance(asked.batch, asked.relation))
+        base, far = base_loss(asked), asked.batch.distance(asked.relation)
         low, high = 0.0, 1.0
         while not keeps(asked, far / Fraction(high), base):
             low, high = high, 2 * high
@@ -113,7 +113,7 @@ class OpenDP:
             middle = (low + high) / 2
             low, high = (low, middle) if keeps(asked, far / Fraction(middle), base) else (middle, high)
         found = grown(asked, high)
-        while not keeps(found, distance(found.batch, found.relation), base):
+        while not keeps(found, found.batch.distance(found.relation), base):
             high *= 1 + 1e-9
             found = grown(asked, high)
         return OpenDP(found, high, asked)
@@ -122,7 +122,7 @@ class OpenDP:
     def guarantee(self) -> Guarantee:
         """T1 of OpenDP's own curve (T8 where rows depend on one another)."""
         plan = self.plan
-        box, p = black_box(plan, distance(plan.batch, plan.relation)), shows(plan)
+        box, p = black_box(plan, plan.batch.distance(plan.relation)), shows(plan)
         return amplify(box, p_star=p, relation=plan.relation, dependent_rows=plan.dependent_rows)
 
     def grid(self, statistic: Statistic) -> float:

@@ -18,7 +18,7 @@ from absentia.theory.bound import Bound
 from absentia.theory.channel import nonnegative
 from absentia.theory.mixed import MixedKnown, together_at
 from absentia.theory.noise import BlackBox, Gaussian, Laplace, Noise
-from absentia.theory.pair import ANY_MASKS, ROWS_INDEPENDENT, Relation
+from absentia.theory.pair import ANY_MASKS, ROWS_INDEPENDENT, STRETCH, Relation
 
 RELEASES = "(noise, one reach for each pattern) in every release, or black boxes only"
 PATTERNS = "a list of numbers >= 0, one for each pattern"
@@ -181,8 +181,7 @@ def _plain(parts: Sequence[tuple[Noise | BlackBox, Fraction]], kind: Relation) -
     """What several noises promise at fixed distances: in closed form, and unless all are Gaussian, losses composed."""
     if all(isinstance(noise, Gaussian) for noise, _ in parts):
         return (_closed(parts),)
-    stretch = 1 if kind == "add_remove" else 2
-    points = [(noise, ((round_up(x / stretch), Fraction(1)),)) for noise, x in parts]
+    points = [(noise, ((round_up(x / STRETCH[kind]), Fraction(1)),)) for noise, x in parts]
     return FreshMasks.of(points, kind), _closed(parts)
 
 

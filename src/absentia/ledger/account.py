@@ -21,18 +21,18 @@ from absentia.errors import InputError
 from absentia.exact import round_up
 from absentia.guarantee import Guarantee
 from absentia.ledger.beside import BesidePure, Stated
-from absentia.ledger.charge import NOTHING, Charge, Loss, distance, loss_of, read_row
+from absentia.ledger.charge import NOTHING, Charge, Loss, loss_of, read_row
 from absentia.ledger.unit import covering
 from absentia.missing import from_dict as process_from
 from absentia.missing.process import Process
 from absentia.planning.batch import Batch
 from absentia.planning.observed import chance_of_any
-from absentia.theory.blackbox import BlackBoxAdded, BlackBoxAmplified, BlackBoxRemoved, amplified
+from absentia.theory.blackbox import amplified, masked
 from absentia.theory.bound import Bound
 from absentia.theory.noise import BlackBox
-from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT, Worst
+from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT
 
-__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "distance", "left", "rows_of"]
+__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "left", "rows_of"]
 
 Binding = Literal["with_missingness", "without_missingness"]
 BINDINGS = ("with_missingness", "without_missingness")
@@ -159,7 +159,7 @@ class Account:
             return self.noises.guarantee(self.missing, self.relation, self.dependent_rows)
         e, d = others
         if self.noises is not None:
-            e += distance(self.noises, self.relation, self.dependent_rows)
+            e += self.noises.distance(self.relation, self.dependent_rows)
         return self._plain_sums(e, d)
 
     def _plain_sums(self, e: Fraction, d: Fraction) -> Guarantee:
@@ -190,7 +190,7 @@ class Account:
         """Base losses composed, whatever the masks: squared Gaussian distances, pure losses and deltas add; T8."""
 
         def composed(rows: int, result: str, assumptions: tuple[str, ...]) -> Guarantee:
-            squared = distance(noises, self.relation, rows) ** 2
+            squared = noises.distance(self.relation, rows) ** 2
             bound = MixedKnown(((Fraction(1), others.epsilon, squared),), result, assumptions, others.delta)
             return Guarantee((bound,), self.relation, SUBJECT)
 
@@ -219,10 +219,7 @@ class Account:
 
     def _masked(self, base: Bound) -> Bound:
         """T1 of everything, whatever column a later query may read."""
-        p = self.chance_shown()
-        if self.relation == "add_remove":
-            return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
-        return BlackBoxAmplified(base, p)
+        return masked(base, self.chance_shown(), self.relation)
 
     def asked_delta(self, later: bool) -> Fraction:
         """Several Laplace releases are limited by the pure figure (T3); everything else at the budget's delta."""

@@ -11,7 +11,7 @@ from absentia.errors import HazardRefused, InputError, LedgerDamaged
 from absentia.exact import exact, probability
 from absentia.planning.batch import Batch
 
-__all__ = ["NOTHING", "Charge", "Loss", "distance", "loss_of", "read_row"]
+__all__ = ["NOTHING", "Charge", "Loss", "loss_of", "read_row"]
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Charge:
                 "Gaussian releases after the first answer need a unit of distances that was fixed at opening.",
                 "Plan with Laplace noise, or open the book with the Gaussian plan and a part set aside for Laplace.",
             )
-        return Loss(distance(self.batch, relation, rows), Fraction(0))
+        return Loss(self.batch.distance(relation, rows), Fraction(0))
 
     @property
     def reads(self) -> frozenset[str]:
@@ -71,16 +71,6 @@ class Charge:
         if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
             raise InputError("columns", columns, "a list of names")
         return Charge(str(data["plan"]), None, loss_of(data), frozenset(columns))
-
-
-def distance(batch: Batch, relation: str, rows: int = 0) -> Fraction:
-    """Between neighbours, in units of the noise, when a record steers the masks of `rows` other rows besides.
-
-    A steered row is another row in its place, whatever the relation.
-    """
-    full = Fraction(batch.reach.full)
-    other = min(2 * full, max(full, Fraction(batch.distances.largest)))
-    return (full if relation == "add_remove" else other) + rows * other
 
 
 def steps(relation: str, rows: int) -> int:

@@ -24,7 +24,7 @@ from absentia.missing.process import Process
 from absentia.query.distance import Distances
 from absentia.query.reach import Reach
 from absentia.theory.noise import Gaussian, Laplace
-from absentia.theory.pair import ORIGIN, KnownMask
+from absentia.theory.pair import ORIGIN, STRETCH, KnownMask
 from absentia.theory.pure import Atoms
 
 __all__ = ["Batch"]
@@ -55,6 +55,15 @@ class Batch:
         if self.family != other.family:
             raise InputError("noise", other.family, f"{self.family}, the family of the releases before it")
         return Batch(self.family, self.distances + other.distances)
+
+    def distance(self, relation: str, rows: int = 0) -> Fraction:
+        """Between neighbours, in units of the noise, when a record steers the masks of `rows` other rows besides.
+
+        A steered row is another row in its place, whatever the relation.
+        """
+        full = Fraction(self.reach.full)
+        other = min(2 * full, max(full, Fraction(self.distances.largest)))
+        return (full if relation == "add_remove" else other) + rows * other
 
     def scaled(self, factor: object) -> Batch:
         return Batch(self.family, self.distances.scaled(factor))
@@ -135,17 +144,14 @@ class Batch:
 
     def _worst(self, relation: str, dependent_rows: int) -> ReachLaw:
         """The point law whose pair is the figure without missingness (for dependent rows, of all that move at once)."""
-        full = Fraction(self.reach.full)
-        if full == 0:
+        if Fraction(self.reach.full) == 0:
             raise HazardRefused(
                 "H18",
                 "Nothing that is asked moves with a record.",
                 "A query without reach needs no noise and no budget, and releases nothing about anybody.",
                 "Ask for at least one statistic of a column.",
             )
-        other = min(2 * full, max(full, Fraction(self.distances.largest)))
-        own, stretch = (full, 1) if relation == "add_remove" else (other, 2)
-        return ReachLaw.point(round_up((own + dependent_rows * other) / stretch))
+        return ReachLaw.point(round_up(self.distance(relation, dependent_rows) / STRETCH[relation]))
 
     # -- storage -------------------------------------------------------------------------------------------------
 

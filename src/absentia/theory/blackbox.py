@@ -20,7 +20,16 @@ from absentia.theory.base import ClassBase, base_of, profile_ball, smallest_doub
 from absentia.theory.bound import Bound, proved_above
 from absentia.theory.channel import base_epsilon, nonnegative, radius_diameter
 from absentia.theory.noise import BlackBox, Noise
-from absentia.theory.pair import ABSENT_ROW, ANY_MASKS, HIDDEN_MASK, ROWS_INDEPENDENT, Relation, base_at
+from absentia.theory.pair import (
+    ABSENT_ROW,
+    ANY_MASKS,
+    HIDDEN_MASK,
+    ROWS_INDEPENDENT,
+    AtDistance,
+    Relation,
+    Worst,
+    base_at,
+)
 
 __all__ = [
     "BlackBoxAdded",
@@ -35,6 +44,7 @@ __all__ = [
     "dependent_rows",
     "hiding_shortfall",
     "inverse",
+    "masked",
 ]
 
 
@@ -250,3 +260,11 @@ class BlackBoxRemoved(BlackBoxAdded):
     def epsilon(self, delta: Fraction, *, certified: bool = True) -> float:
         d, added = probability(delta, "delta"), super().epsilon(delta, certified=certified)
         return min(added, smallest_double(lambda e: Fraction(self.delta(Fraction(e))) <= d))
+
+
+def masked(base: Bound, p: Fraction, relation: str) -> Bound:
+    """T1 under a relation; T3 where all that is known of Laplace noise is one distance, radius = diameter."""
+    if relation == "add_remove":
+        return Worst((BlackBoxAdded(base, p), BlackBoxRemoved(base, p)))
+    laplace = isinstance(base, AtDistance) and base.noise.family == "laplace"
+    return BlackBoxAmplified(base, p, "T3" if laplace else None)

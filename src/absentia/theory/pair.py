@@ -8,9 +8,10 @@ x_k the atoms of the dominating reach law in units of the noise scale. It is att
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -25,9 +26,11 @@ from absentia.theory.pair_gaussian import GaussianPair
 from absentia.theory.pair_laplace import LaplacePair, LaplaceRemoved
 from absentia.theory.pure import Atoms
 
-__all__ = ["AtDistance", "KnownMask", "Worst", "base_at", "dominating_pair"]
+__all__ = ["STRETCH", "AtDistance", "KnownMask", "Worst", "base_at", "dominating_pair"]
 
 Relation = Literal["substitute", "add_remove"]
+STRETCH: Mapping[str, int] = MappingProxyType({"substitute": 2, "add_remove": 1})
+"""How many times its reach a record moves a query: another row in its place, or the row alone."""
 
 ROWS_INDEPENDENT = "rows draw their masks independently of one another (any missingness: MCAR, MAR or MNAR)"
 HIDDEN_MASK = "the observer does not know which of the record's entries were observed"
