@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import absentia as ab
 from absentia.exact import root_up
+from absentia.law.blocks import Blocks
 from absentia.theory.paper import entries_observed
 
 reaches = st.lists(st.floats(0, 1e3), min_size=1, max_size=8, unique=True)
@@ -172,3 +173,19 @@ def test_every_constructor_says_whether_masks_depend_on_values() -> None:
         ab.ReachLaw.from_counts(half, [1], data_dependent=True),
     ):
         assert law.data_dependent
+
+
+def test_a_law_of_several_says_no_more_than_each_of_them() -> None:
+    drawn = ab.ReachLaw.point(1).claimed("protocol", "office", "design")
+    assumed = ab.ReachLaw([0, 1], ["1/2", "1/2"])
+    bounded = assumed.claimed("histogram", "office", "certified")
+    for parts, words in (
+        ([drawn, drawn], ("protocol", "office", "design")),
+        ([drawn, assumed], ("", "", "declared")),
+        ([assumed, drawn], ("", "", "declared")),
+        ([drawn, bounded], ("protocol; histogram", "office", "certified")),
+    ):
+        for law in (ab.ReachLaw.envelope(parts), Blocks(parts).total(1)):
+            assert (law.because, law.by, law.kind) == words
+    classes = Blocks(classes=[("1/2", [drawn]), ("1/2", [assumed])])
+    assert classes.total(2).kind == "declared"

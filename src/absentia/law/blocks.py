@@ -12,6 +12,7 @@ from functools import lru_cache
 from absentia.errors import InputError
 from absentia.exact import list_of, probability
 from absentia.law.blocks_total import Atoms, sum_of_laws
+from absentia.law.provenance import claims
 from absentia.law.reachlaw import ReachLaw
 from absentia.theory.blocks import Block, IndependentBlocks
 from absentia.theory.bound import Bound
@@ -155,8 +156,8 @@ def total(blocks: Blocks, norm: Norm) -> ReachLaw:
     for share, laws in parts:
         for x, q in sum_of_laws(counted(laws), norm):  # a grid may round up beyond what all blocks reach together
             atoms[min(x, full)] = atoms.get(min(x, full), Fraction(0)) + share * q
-    first = blocks.every_law[0]
-    return ReachLaw(list(atoms), list(atoms.values()), full, blocks.data_dependent, first.because, first.by, first.kind)
+    said = claims(list(dict.fromkeys(blocks.every_law)))
+    return ReachLaw(list(atoms), list(atoms.values()), full, blocks.data_dependent, **said)
 
 
 def counted(laws: Sequence[ReachLaw]) -> Mapping[Atoms, int]:

@@ -15,13 +15,13 @@ import numpy as np
 from absentia.errors import InputError
 from absentia.exact import list_of, number, probability, root_up, round_up
 from absentia.law.convolution import independent_atoms
+from absentia.law.provenance import KINDS, claims
 from absentia.theory.noise import Norm
 from absentia.theory.paper import entries_observed
 
 __all__ = ["ReachLaw"]
 
 SLACK = Fraction(1, 10**9)
-KINDS = ("design", "declared", "certified")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,8 @@ class ReachLaw:
     def envelope(laws: Sequence[ReachLaw]) -> ReachLaw:
         """The smallest law that dominates all of them: the upper envelope of their survival functions.
 
-        The envelope of laws that differ between records says that masks depend on the data.
+        The envelope of laws that differ between records says that masks depend on the data; of who says so and why it
+        says what all of them say.
         """
         laws = list_of(laws, "laws", "a list of laws")
         if not laws or not all(isinstance(law, ReachLaw) for law in laws):
@@ -165,9 +166,7 @@ class ReachLaw:
             mass,
             max(law.full_reach for law in laws),
             any(law.data_dependent for law in laws) or any(law.atoms != laws[0].atoms for law in laws),
-            laws[0].because,
-            laws[0].by,
-            laws[0].kind,
+            **claims(laws),
         )
 
     @staticmethod

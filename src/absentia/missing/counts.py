@@ -11,10 +11,11 @@ import numpy as np
 
 from absentia.errors import InputError
 from absentia.exact import exact, list_of, probability
+from absentia.law.provenance import Kind
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
 from absentia.missing.events import lifted, worst_by_count
-from absentia.missing.process import Kind, Observed, Process, provenance, said_in, spelled, stored
+from absentia.missing.process import Observed, Process, provenance, said_in, spelled, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, written
 from absentia.query.reach import Reach
 from absentia.theory.paper import entries_observed

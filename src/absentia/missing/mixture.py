@@ -13,6 +13,7 @@ from absentia.errors import InputError
 from absentia.exact import list_of, probability
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.provenance import claims
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, mixed
 from absentia.missing.complete import Complete
@@ -21,7 +22,7 @@ from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import Observed, Process, part_of, provenance, stored
-from absentia.missing.product import claims, process_of, same_columns, weakest
+from absentia.missing.product import process_of, same_columns
 from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, flag_of, masses_of, names_of, written
 from absentia.query.reach import Reach
@@ -146,15 +147,8 @@ def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, beca
     if not found:
         raise InputError("parts", parts, "at least one process")
     same_columns(None, found)
-    said = claims(found, because, by)
-    return Mixture(
-        columns=found[0].columns,
-        parts=found,
-        mass=masses_of(mass, len(found)),
-        because=said["because"],
-        by=said["by"],
-        kind=weakest(found),
-    )
+    shares = masses_of(mass, len(found))
+    return Mixture(columns=found[0].columns, parts=found, mass=shares, **claims(found, because, by))
 
 
 def classes(

@@ -13,10 +13,11 @@ from absentia.errors import InputError
 from absentia.exact import root_up
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.provenance import Kind
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
-from absentia.missing.process import Kind, Observed, Process, provenance, stored
+from absentia.missing.process import Observed, Process, provenance, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, subsets_of, written
 from absentia.query.reach import Reach
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from absentia.errors import InputError
 from absentia.exact import list_of, root_up, shown
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
-from absentia.law.reachlaw import KINDS, ReachLaw
+from absentia.law.provenance import KINDS, Kind
+from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, thinned
 from absentia.missing.domain import Domain, Records, domain_of, joined, stored_domain
 from absentia.missing.text import flag_of, names_of, subset_of, written
@@ -24,10 +25,9 @@ from absentia.query.reach import Reach, Term
 if TYPE_CHECKING:
     from absentia.missing.patterns import Patterns
 
-__all__ = ["Kind", "Observed", "Process", "from_dict", "part_of", "provenance", "said_in", "spelled", "stored"]
+__all__ = ["Observed", "Process", "from_dict", "part_of", "provenance", "said_in", "spelled", "stored"]
 
 Observed = NDArray[np.bool_]
-Kind = Literal["design", "declared", "certified"]
 _STORED: dict[str, tuple[Callable[[Mapping[str, Any]], Process], tuple[str, ...]]] = {}
 _ALWAYS = ("process", "columns", "domain", "because", "by", "kind", "data_dependent")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, Self
@@ -12,20 +12,19 @@ import numpy as np
 from absentia.errors import InputError
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
+from absentia.law.provenance import claims
 from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, lowered, mixed
 from absentia.missing.domain import Records, joined
 from absentia.missing.independent import Independent
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import Kind, Observed, Process, part_of, provenance, stored
+from absentia.missing.process import Observed, Process, part_of, provenance, stored
 from absentia.missing.sampled import Sampled
 from absentia.missing.selfmask import ColumnModel
 from absentia.missing.text import field_of, flag_of, names_of
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Product", "claims", "nonresponse_on", "process_of", "product", "same_columns", "weakest"]
-
-_KINDS: tuple[Kind, ...] = ("declared", "certified", "design")  # from the weakest claim to the strongest
+__all__ = ["Product", "nonresponse_on", "process_of", "product", "same_columns"]
 
 
 @stored
@@ -112,7 +111,7 @@ def product(*parts: Process, because: str = "", by: str = "") -> Process:
     others = [part for part in parts if not isinstance(part, (Independent, ColumnModel))]
     factors = tuple(factor for part in switches for factor in part.factors)
     depends = any(part.data_dependent for part in parts)
-    said: dict[str, Any] = {"kind": weakest(parts), **claims(parts, because, by)}
+    said = claims(parts, because, by)
     if models:
         rules = tuple(rule for model in models for rule in model.rules)
         own = tuple(factor for model in models for factor in model.factors)
@@ -172,18 +171,3 @@ def process_of(value: object, field: str) -> Process:
     if not isinstance(value, Process):
         raise InputError(field, value, "a missingness process, such as missing.planned(...)")
     return value
-
-
-def claims(parts: Iterable[Process], because: str, by: str) -> dict[str, str]:
-    """Who claims the whole and why: what is given, or what the parts say where every one of them says it."""
-    given = list(parts)
-    return {"because": because or _joined(p.because for p in given), "by": by or _joined(p.by for p in given)}
-
-
-def _joined(words: Iterable[str]) -> str:
-    said = list(dict.fromkeys(words))
-    return "; ".join(said) if all(word.strip() for word in said) else ""
-
-
-def weakest(parts: Iterable[Process]) -> Kind:
-    return min((part.kind for part in parts), key=_KINDS.index)
