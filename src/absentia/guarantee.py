@@ -25,6 +25,8 @@ REFERENCE = Fraction(1, 10**6)
 LARGEST = Fraction(10**100)
 """A delta asked at a larger epsilon is the one here: it never rises."""
 
+SPOKEN = ("with the missingness law", "without missingness", "if the mask is known")
+"""What the three readings are called in text"""
 
 Answer = Callable[[Bound, bool], float]
 """What a bound answers, proved or not"""
@@ -91,13 +93,23 @@ class Guarantee:
         return self if self.companion_known is None else self.companion_known
 
     @property
+    def readings(self) -> dict[str, Guarantee]:
+        """The three under the names that books and JSON give them, in the order in which they are shown."""
+        return {
+            "with_missingness": self,
+            "without_missingness": self.without_missingness,
+            "if_mask_known": self.if_mask_known,
+        }
+
+    @property
     def with_companions(self) -> tuple[tuple[str, Guarantee], ...]:
         """The three figures that are always shown together, each with its name, in this order."""
-        return (
-            ("with the missingness law", self),
-            ("without missingness", self.without_missingness),
-            ("if the mask is known", self.if_mask_known),
-        )
+        return tuple(zip(SPOKEN, self.readings.values(), strict=True))
+
+    def lines(self, delta: object) -> list[str]:
+        """The three epsilons at a delta with their results, as a table of text."""
+        found = [(name, g.answer(delta=delta)) for name, g in self.with_companions]
+        return [f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}" for name, figure in found]
 
     @property
     def amplified(self) -> bool:
@@ -214,11 +226,8 @@ class Guarantee:
     def __str__(self) -> str:
         """The three figures at delta 0, or where there is none at delta 1e-6."""
         delta = Fraction(0) if math.isfinite(self.epsilon(0, certified=False)) else REFERENCE
-        lines = [f"{self.subject}: epsilon at delta {float(delta):g} ({self.relation}), proved and rounded up"]
-        for name, g in self.with_companions:
-            figure = g.answer(delta=delta)
-            lines.append(f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}")
-        return "\n".join(lines)
+        head = f"{self.subject}: epsilon at delta {float(delta):g} ({self.relation}), proved and rounded up"
+        return "\n".join([head, *self.lines(delta)])
 
     def _repr_html_(self) -> str:
         from absentia.readings import as_html

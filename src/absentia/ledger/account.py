@@ -290,10 +290,7 @@ def left(limit: Fraction, spent: float | None) -> Fraction:
 
 def epsilon_of(g: Guarantee | None, reading: str, delta: Fraction) -> float:
     """Epsilon under one of the readings; 0 where nothing was charged."""
-    if g is None:
-        return 0.0
-    names = {"without_missingness": g.without_missingness, "if_mask_known": g.if_mask_known}
-    return names.get(reading, g).epsilon(delta)
+    return 0.0 if g is None else g.readings[reading].epsilon(delta)
 
 
 def _law(payload: Mapping[str, Any]) -> Process:

@@ -145,9 +145,7 @@ def summary(plan: Plan) -> str:
     size = f"{asked}, {len(plan.scales)} {'statistic' if len(plan.scales) == 1 else 'statistics'}"
     lines = [f"plan {plan.identity[:16]}: {size}, {plan.noise_family} noise"]
     lines += [f"budget {plan.budget} ({plan.relation})", "", f"epsilon at delta {shown(d)}, proved and rounded up"]
-    for name, g in plan.guarantee.with_companions:
-        figure = g.answer(delta=d)
-        lines.append(f"  {name:<26}{shown(figure.epsilon):>12}   {figure.result}")
+    lines += plan.guarantee.lines(d)
     lines.append(f"  noise without missingness / this noise  {plan.saving:.3f}")
     lines += ["", f"blocks: {len(plan.blocks)}, {kind_of(plan.structure)}"]
     for block in plan.blocks[:8]:
