@@ -17,7 +17,7 @@ from absentia.exact import list_of, number, probability, root_up, round_up
 from absentia.law.convolution import independent_atoms
 from absentia.law.provenance import KINDS, claims
 from absentia.theory.noise import Norm
-from absentia.theory.paper import entries_observed
+from absentia.theory.paper_fwl import entries_observed
 
 __all__ = ["ReachLaw"]
 

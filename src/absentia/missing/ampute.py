@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from absentia.errors import InputError
 from absentia.exact import list_of, number, probability
@@ -94,6 +93,8 @@ def reference_records(domain: Domain, columns: Iterable[str], reference: Referen
         raise InputError("reference", reference, '"uniform" or "normal"')
     if not named:
         return {}
+    from scipy.stats import qmc  # slow to load, and of use to simulations only
+
     points = (qmc.Sobol(len(named), scramble=False).random_base2(POINTS) + 0.5**POINTS / 2) % 1
     return {name: _spread(points[:, i], spans[name], reference) for i, name in enumerate(named)}
 

@@ -18,7 +18,7 @@ from absentia.missing.events import lifted, worst_by_count
 from absentia.missing.process import Observed, Process, provenance, said_in, spelled, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, written
 from absentia.query.reach import Reach
-from absentia.theory.paper import entries_observed
+from absentia.theory.paper_fwl import entries_observed
 
 __all__ = ["Counts", "bounds", "counts"]
 
