@@ -20,11 +20,11 @@ from absentia.missing.complete import Complete
 from absentia.missing.domain import Records
 from absentia.missing.events import term_groups
 from absentia.missing.independent import Independent, independent
+from absentia.missing.parts import OfParts, process_of, same_columns, stored_parts
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import Observed, Process, part_of, provenance, stored
-from absentia.missing.product import process_of, same_columns
+from absentia.missing.process import Observed, Process, stored
 from absentia.missing.selfmask import ColumnModel
-from absentia.missing.text import field_of, flag_of, masses_of, names_of, written
+from absentia.missing.text import flag_of, masses_of, written
 from absentia.query.reach import Reach
 
 __all__ = ["Mixture", "classes", "mixture", "unit_nonresponse"]
@@ -35,7 +35,7 @@ FACTORIAL = (Independent, ColumnModel, Complete)
 
 @stored
 @dataclass(frozen=True, kw_only=True)
-class Mixture(Process):
+class Mixture(OfParts):
     """Each row is of type i with probability mass[i], whatever its values, and then follows parts[i].
 
     With `at_least_nothing` the first part shows nothing and mass[0] is only the least that any record gives to it: the
@@ -44,15 +44,11 @@ class Mixture(Process):
 
     name: ClassVar[str] = "mixture"
     parameters: ClassVar[tuple[str, ...]] = ("mass", "parts", "at_least_nothing")
-    parts: tuple[Process, ...]
     mass: tuple[Fraction, ...]
     at_least_nothing: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.parts:
-            raise InputError("parts", [], "at least one process")
-        same_columns(self.columns, self.parts)
         object.__setattr__(self, "mass", masses_of(self.mass, len(self.parts)))
         if not isinstance(self.at_least_nothing, bool):
             raise InputError("at_least_nothing", self.at_least_nothing, "True or False")
@@ -60,14 +56,6 @@ class Mixture(Process):
             raise InputError("parts", self.parts[0].name, "a process that shows nothing, and one other")
         if self.at_least_nothing:  # whether a row answers at all may depend on its values
             object.__setattr__(self, "data_dependent", True)
-
-    @property
-    def inside(self) -> tuple[Process, ...]:
-        return self.parts
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset().union(*(part.reads for part in self.parts))
 
     def powers(self, reach: Reach) -> Atoms:
         """The mixture of the laws of the parts: it dominates for every record, since each part's law does."""
@@ -118,9 +106,6 @@ class Mixture(Process):
             data_dependent=self.data_dependent,
         )
 
-    def restricted(self, columns: object) -> Mixture:
-        return replace(self, columns=names_of(columns), parts=tuple(part.restricted(columns) for part in self.parts))
-
     def draw(self, rows: int, rng: np.random.Generator, records: Records) -> Observed:
         chance = np.array([float(mass) for mass in self.mass])
         kind = rng.choice(len(chance), size=rows, p=chance / chance.sum())
@@ -133,12 +118,9 @@ class Mixture(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        given = field_of(data, "parts", list)
-        parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
-        columns = names_of(field_of(data, "columns", list))
-        mass = masses_of(data.get("mass"), len(parts))
-        least = flag_of(data, "at_least_nothing")
-        return cls(columns=columns, parts=parts, mass=mass, at_least_nothing=least, **provenance(data))
+        said = stored_parts(data)
+        mass = masses_of(data.get("mass"), len(said["parts"]))
+        return cls(mass=mass, at_least_nothing=flag_of(data, "at_least_nothing"), **said)
 
 
 def mixture(parts: Sequence[Process], mass: Iterable[object] | None = None, because: str = "", by: str = "") -> Mixture:

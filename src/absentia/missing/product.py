@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, Self
@@ -17,19 +17,20 @@ from absentia.law.reachlaw import ReachLaw
 from absentia.missing.atoms import Atoms, lowered, mixed
 from absentia.missing.domain import Records, joined
 from absentia.missing.independent import Independent
+from absentia.missing.parts import OfParts, process_of, same_columns, stored_parts
 from absentia.missing.patterns import Patterns
-from absentia.missing.process import Observed, Process, part_of, provenance, stored
+from absentia.missing.process import Observed, Process, stored
 from absentia.missing.sampled import Sampled
 from absentia.missing.selfmask import ColumnModel
-from absentia.missing.text import field_of, flag_of, names_of
+from absentia.missing.text import flag_of
 from absentia.query.reach import Reach, Term
 
-__all__ = ["Product", "nonresponse_on", "process_of", "product", "same_columns"]
+__all__ = ["Product", "nonresponse_on", "product"]
 
 
 @stored
 @dataclass(frozen=True, kw_only=True)
-class Product(Process):
+class Product(OfParts):
     """A column shows when every part shows it (asked and answered).
 
     The first part is a design, independent of the record. `independent` says that the parts draw independently of one
@@ -39,26 +40,14 @@ class Product(Process):
 
     name: ClassVar[str] = "product"
     parameters: ClassVar[tuple[str, ...]] = ("independent", "parts")
-    parts: tuple[Process, ...]
     independent: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.parts:
-            raise InputError("parts", [], "at least one process")
-        same_columns(self.columns, self.parts)
         if not isinstance(self.independent, bool):
             raise InputError("independent", self.independent, "True or False")
         if not self.independent:  # any reason for not answering, values included
             object.__setattr__(self, "data_dependent", True)
-
-    @property
-    def inside(self) -> tuple[Process, ...]:
-        return self.parts
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset().union(*(part.reads for part in self.parts))
 
     def powers(self, reach: Reach) -> Atoms:
         """Form by form, the law of the answers among what the form asks; without listed forms the smallest survival.
@@ -81,9 +70,6 @@ class Product(Process):
         asked = self.law(reach) if self.parts[0].data_dependent else self.parts[0].joint(reach)
         return replace(asked, nothing_missing_on_top=False) if isinstance(asked, Forms) else self.law(reach)
 
-    def restricted(self, columns: object) -> Product:
-        return replace(self, columns=names_of(columns), parts=tuple(part.restricted(columns) for part in self.parts))
-
     def draw(self, rows: int, rng: np.random.Generator, records: Records) -> Observed:
         return reduce(np.logical_and, [part.draw(rows, rng, records) for part in self.parts])
 
@@ -92,10 +78,7 @@ class Product(Process):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        given = field_of(data, "parts", list)
-        parts = tuple(part_of(data, part, f"parts[{i}]") for i, part in enumerate(given))
-        columns = names_of(field_of(data, "columns", list))
-        return cls(columns=columns, parts=parts, independent=flag_of(data, "independent", True), **provenance(data))
+        return cls(independent=flag_of(data, "independent", True), **stored_parts(data))
 
 
 def product(*parts: Process, because: str = "", by: str = "") -> Process:
@@ -154,20 +137,3 @@ def _within(reach: Reach, seen: frozenset[str]) -> Reach:
         elif term.columns <= seen:
             terms.append(term)
     return Reach(reach.norm, tuple(terms))
-
-
-def same_columns(columns: Sequence[str] | None, parts: Sequence[Process]) -> None:
-    """Nothing, or an InputError: every part is a process about these columns (None: those of the first)."""
-    for i, part in enumerate(parts):
-        process_of(part, f"parts[{i}]")
-        wanted = parts[0].columns if columns is None else tuple(columns)
-        if part.columns != wanted:
-            raise InputError(f"parts[{i}].columns", part.columns, f"the same columns in each part: {wanted}")
-    joined((part.spans, part.reads) for part in parts)
-
-
-def process_of(value: object, field: str) -> Process:
-    """The process, which it must be."""
-    if not isinstance(value, Process):
-        raise InputError(field, value, "a missingness process, such as missing.planned(...)")
-    return value

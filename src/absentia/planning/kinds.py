@@ -11,8 +11,8 @@ from typing import Any
 from absentia import missing as processes
 from absentia.errors import AbsentiaError, InputError
 from absentia.exact import list_of
+from absentia.missing.parts import process_of
 from absentia.missing.process import Process
-from absentia.missing.product import process_of
 from absentia.planning.schema import Schema
 from absentia.query import columns, custom, models, moments, quantiles, tables
 from absentia.query.base import Query
