@@ -31,7 +31,7 @@ from absentia.theory.pair import (
 )
 from absentia.theory.relaxed import NoPromise, Relaxed, RelaxedKnown
 
-__all__ = ["RELATIONS", "amplify", "base_at", "full_reach", "share"]
+__all__ = ["RELATIONS", "amplify", "full_reach", "share"]
 
 Structure = ReachLaw | Blocks | Forms
 RELATIONS = ("substitute", "add_remove", "attribute")

@@ -25,7 +25,7 @@ PATTERNS = "a list of numbers >= 0, one for each pattern"
 BOXES = "black boxes, to which T1 applies with p_star"
 FRESH = "guarantees of additive noise by reach laws, blocks or forms"
 
-__all__ = ["Filter", "MixedKnown", "fresh_masks", "together"]
+__all__ = ["Filter", "fresh_masks", "together"]
 
 
 def together(

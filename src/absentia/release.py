@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from absentia.card.card import Card
 
-__all__ = ["BACKENDS", "Release", "release"]
+__all__ = ["Release", "release"]
 
 VERSION = 1
 ROOM, ROOM_FOR_CELLS = 2**20, 2**10  # a MiB for every thousand cells: what the files of a release may need

@@ -11,8 +11,9 @@ from absentia.cli.text import echo, echo_json, load_spec, paid, working, wrapped
 from absentia.errors import InputError
 from absentia.exact import shown, shown_below
 from absentia.guarantee import finite
-from absentia.ledger.account import BINDINGS, Charge
+from absentia.ledger.account import BINDINGS
 from absentia.ledger.chain import Receipt
+from absentia.ledger.charge import Charge
 from absentia.ledger.ledger import Ledger
 from absentia.planning.budget import Budget
 from absentia.planning.plan import Plan

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from absentia.backends import BACKENDS
 from absentia.cli.planned import plan_in
 from absentia.cli.source import source_of
 from absentia.cli.text import echo, echo_json, paid
 from absentia.errors import InputError
 from absentia.ledger.ledger import Ledger
-from absentia.release import BACKENDS, Release, prepared
+from absentia.release import Release, prepared
 from absentia.release import release as run
 
 __all__ = ["release"]

@@ -16,7 +16,6 @@ from operator import add
 from typing import Any, Literal
 
 from absentia.amplification import RELATIONS, amplify
-from absentia.composition import MixedKnown
 from absentia.errors import InputError
 from absentia.exact import round_up
 from absentia.guarantee import Guarantee
@@ -29,10 +28,11 @@ from absentia.planning.batch import Batch
 from absentia.planning.observed import chance_of_any
 from absentia.theory.blackbox import amplified, masked
 from absentia.theory.bound import Bound
+from absentia.theory.mixed import MixedKnown
 from absentia.theory.noise import BlackBox
 from absentia.theory.pair import HIDDEN_MASK, ROWS_INDEPENDENT
 
-__all__ = ["BINDINGS", "NOTHING", "READINGS", "Account", "Binding", "Charge", "Loss", "left", "rows_of"]
+__all__ = ["BINDINGS", "READINGS", "Account", "Binding", "left", "rows_of"]
 
 Binding = Literal["with_missingness", "without_missingness"]
 BINDINGS = ("with_missingness", "without_missingness")

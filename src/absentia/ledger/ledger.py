@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from absentia.errors import BudgetRefused, HazardRefused, InputError
 from absentia.exact import exact, probability, round_down
 from absentia.guarantee import finite
-from absentia.ledger.account import BINDINGS, NOTHING, Account, Binding, Charge, Loss, left, rows_of
+from absentia.ledger.account import BINDINGS, Account, Binding, left, rows_of
 from absentia.ledger.book import Book
 from absentia.ledger.chain import Receipt, Row
+from absentia.ledger.charge import NOTHING, Charge, Loss
 from absentia.ledger.refusal import refused
 from absentia.ledger.text import as_text, foreseen
 from absentia.missing.process import Process
