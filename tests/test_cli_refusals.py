@@ -122,7 +122,9 @@ main(["release", "plan.toml", "people.csv", "--ledger", "study.ledger", "-o", "o
 """
 
 
-@pytest.mark.parametrize(("place", "spent"), [("absentia.release.aggregate", 0), ("absentia.backends.Own.draw", 1)])
+@pytest.mark.parametrize(
+    ("place", "spent"), [("absentia.release.aggregate", 0), ("absentia.backends.Continuous.draw", 1)]
+)
 def test_ctrl_c_leaves_no_file_and_no_answer(place: str, spent: int, tmp_path: Path) -> None:
     folder = opened(study(tmp_path / "s"))
     before = everything(folder)

@@ -54,7 +54,7 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True)
-class Own:
+class Continuous:
     """The mechanism that the theorems are about: continuous noise, rounded to a public grid."""
 
     plan: Plan
@@ -210,7 +210,7 @@ def unreachable(base: tuple[Fraction, Fraction]) -> HazardRefused:
     )
 
 
-BACKENDS: Mapping[str, Callable[[Plan], Backend]] = MappingProxyType({"absentia": Own, "opendp": OpenDP.of})
+BACKENDS: Mapping[str, Callable[[Plan], Backend]] = MappingProxyType({"absentia": Continuous, "opendp": OpenDP.of})
 
 
 def backend_of(plan: Plan, name: str) -> Backend:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from absentia.backends import Backend, OpenDP, Own
+from absentia.backends import Backend, Continuous, OpenDP
 from absentia.card.content import document_of, seal_of
 from absentia.card.structure import check_structure
 from absentia.errors import AbsentiaError, InputError, LedgerDamaged
@@ -49,7 +49,7 @@ def verify(document: Document, ledger: str | os.PathLike[str] | None = None) -> 
 def _backend(told: Document, plan: Plan) -> Backend:
     """Who drew the noise: with the plan's own scales, which already hold what the backend drew."""
     if told["noise"]["backend"] == "absentia":
-        return Own(plan)
+        return Continuous(plan)
     return OpenDP(plan, float(told["noise"]["times_planned"]), plan)
 
 
