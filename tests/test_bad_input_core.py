@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import absentia as ab
+from absentia.exact import integer
 from absentia.theory import paper
 
 HALF = ["1/2", "1/2"]
@@ -89,3 +90,11 @@ def test_mixed_noises_with_latent_classes_keep_the_three_figures_in_order() -> N
 def test_a_black_box_says_what_a_known_mask_may_reveal(law: ab.ReachLaw, said: bool) -> None:
     known = ab.amplify(ab.BlackBox("1"), law).if_mask_known.assumptions
     assert any("may itself reveal values" in line for line in known) == said
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, 0, 4])
+def test_an_integer_is_one_and_in_range(value: object) -> None:
+    with pytest.raises(ab.InputError, match="an integer from 1 to 3") as refused:
+        integer(value, "k", 1, 3)
+    assert refused.value.field == "k"
+    assert (integer(1, "k", 1, 3), integer(3, "k", 1, 3), integer(10**9, "k", 1)) == (1, 3, 10**9)

@@ -25,6 +25,7 @@ __all__ = [
     "below",
     "echoed",
     "exact",
+    "integer",
     "list_of",
     "number",
     "precision",
@@ -77,6 +78,14 @@ def probability(value: object, field: str) -> Fraction:
     if not 0 <= p <= 1:
         raise InputError(field, value, "a number in [0, 1]")
     return p
+
+
+def integer(value: object, field: str, low: int, high: int | None = None) -> int:
+    """The integer, which is at least `low` and at most `high`; True is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
+        allowed = f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
+        raise InputError(field, value, allowed)
+    return value
 
 
 def list_of(value: object, field: str, allowed: str) -> list[Any]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from absentia.errors import InputError
-from absentia.exact import above, ball, list_of, number, precision, round_up
+from absentia.exact import above, ball, integer, list_of, number, precision, round_up
 from absentia.law.difference_set import difference_set
 from absentia.law.forms_total import Atoms, listed_atoms, stacked, uniform_atoms
 from absentia.law.reachlaw import ReachLaw
@@ -109,9 +109,7 @@ class Forms:
         13.0
         """
         reaches = _per_block(reach, d)
-        if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= len(reaches):
-            raise InputError("k", k, f"an int in [0, {len(reaches)}]")
-        group = Group(tuple(range(len(reaches))), k)
+        group = Group(tuple(range(len(reaches))), integer(k, "k", 0, len(reaches)))
         return Forms(reaches, (), (), nothing_missing_on_top, adaptive, groups=(group,))
 
     @staticmethod
@@ -234,8 +232,7 @@ def _reach(value: object, field: str) -> Fraction:
 
 
 def _per_block(reach: object, d: int) -> list[object]:
-    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        raise InputError("d", d, "an int >= 1")
+    integer(d, "d", 1)
     if not isinstance(reach, Iterable) or isinstance(reach, str):
         return [reach] * d
     reaches: list[object] = list(reach)

@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import list_of, number, probability, root_up, round_up
+from absentia.exact import integer, list_of, number, probability, root_up, round_up
 from absentia.law.convolution import independent_atoms
 from absentia.law.provenance import KINDS, claims
 from absentia.theory.noise import Norm
@@ -124,8 +124,7 @@ class ReachLaw:
 
     def coarsened(self, atoms: int) -> ReachLaw:
         """A law with at most that many atoms that dominates this one: reaches move up to the next kept atom."""
-        if isinstance(atoms, bool) or not isinstance(atoms, int) or atoms < 1:
-            raise InputError("atoms", atoms, "an int >= 1")
+        integer(atoms, "atoms", 1)
         keep = len(self.reach) - 1 - np.unique(np.linspace(0, len(self.reach) - 1, atoms, dtype=int))
         kept = sorted({len(self.reach) - 1, *keep.tolist()})[-atoms:]
         targets = np.searchsorted(kept, np.arange(len(self.reach)))
@@ -212,8 +211,7 @@ class ReachLaw:
         p = [probability(x, f"seen[{j}]") for j, x in enumerate(list_of(seen, "seen", "a list of probabilities"))]
         if len(w) != len(p):
             raise InputError("seen", len(p), f"one probability for each of the {len(w)} weights")
-        if isinstance(grid, bool) or not isinstance(grid, int) or grid < 1:
-            raise InputError("grid", grid, "an int >= 1")
+        integer(grid, "grid", 1)
         full = _stacked(w, norm)
         reach, mass = independent_atoms(w, p, norm, grid)
         return ReachLaw([min(x, full) for x in reach], mass, full, data_dependent)  # the grid rounds up, also beyond it
@@ -235,9 +233,7 @@ class ReachLaw:
             raise InputError("constants", constants, "at least one constant")
         if (k is None) == (rho is None):
             raise InputError("k", k, "exactly one of k (largest number of observed features) and rho")
-        observed = k if k is not None else entries_observed(rho, len(weights))
-        if isinstance(observed, bool) or not isinstance(observed, int) or not 0 <= observed <= len(weights):
-            raise InputError("k", k, f"an int in [0, {len(weights)}]")
+        observed = entries_observed(rho, len(weights)) if k is None else integer(k, "k", 0, len(weights))
         few, full = _stacked(weights[:observed], norm), _stacked(weights, norm)
         if eta is None:
             return ReachLaw([0, few], [1 - p, p], full, data_dependent)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from absentia.errors import InputError
-from absentia.exact import list_of, number, probability
+from absentia.exact import integer, list_of, number, probability
 from absentia.missing.domain import Domain, Records, Span, bounds_of, domain_of, is_category, text_of
 from absentia.missing.models import PatternModel, mar, mnar_patterns
 from absentia.missing.patterns import Patterns, patterns
@@ -34,8 +34,7 @@ NORMAL_SPREAD = 3.0  # the normal reference has standard deviation 1/3: the boun
 
 def masked(process: Process, frame: Any, seed: int) -> Any:
     """The frame with the entries of the process's columns made missing, from this seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed", seed, "an int >= 0")
+    integer(seed, "seed", 0)
     engine = type(frame).__module__.partition(".")[0]
     if engine not in ("polars", "pandas") or type(frame).__name__ != "DataFrame":
         raise InputError("frame", type(frame).__name__, "a Polars or pandas DataFrame")

@@ -18,7 +18,7 @@ from flint import arb
 from scipy.special import bdtr, ndtri
 
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import ball, exact, list_of, number, precision
+from absentia.exact import ball, exact, integer, list_of, number, precision
 from absentia.missing.counts import Counts
 from absentia.missing.text import names_of, written
 from absentia.query.reach import Reach, Term
@@ -213,8 +213,7 @@ def _check(
         raise InputError("levels", starts, f"increasing numbers of columns from 1 to at most {len(names)}")
     if len(counts) != len(starts):
         raise InputError("counts", len(counts), f"{len(starts)} noisy counts, one for each level")
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError("n", n, "the public number of rows, an int >= 1")
+    integer(n, "n", 1)
     if not isinstance(noise, (Laplace, Gaussian)):
         raise HazardRefused(
             "H-DIAGNOSTIC",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import exact, list_of, probability
+from absentia.exact import exact, integer, list_of, probability
 from absentia.law.provenance import Kind
 from absentia.missing.atoms import Atoms
 from absentia.missing.domain import Records
@@ -125,9 +125,7 @@ def bounds(
     d, p, tail = len(names), probability(p_star, "p_star"), probability(eta, "eta")
     if k is not None and rho is not None:
         raise InputError("rho", rho, "either k or rho, not both")
-    most = entries_observed(rho, d) if rho is not None else (d if k is None else k)
-    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= d:
-        raise InputError("k", k, f"an int in [0, {d}]")
+    most = entries_observed(rho, d) if rho is not None else integer(d if k is None else k, "k", 0, d)
     if tail > p:
         raise InputError("eta", eta, f"at most p_star = {written(p)}")
     mass = [Fraction(0)] * (d + 1)

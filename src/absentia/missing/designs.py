@@ -9,11 +9,11 @@ from math import comb
 from typing import Any
 
 from absentia.errors import InputError
-from absentia.exact import list_of, probability
+from absentia.exact import integer, list_of, probability
 from absentia.missing.independent import Independent, independent
 from absentia.missing.patterns import Patterns
 from absentia.missing.process import said_in, spelled
-from absentia.missing.sampled import LISTED, blocks_of, share_of
+from absentia.missing.sampled import LISTED, blocks_of
 from absentia.missing.text import field_of, masses_of, names_of, subsets_of
 
 __all__ = [
@@ -87,7 +87,7 @@ def split_questionnaire(
 ) -> Patterns:
     """Every choice of `asked` blocks is a form, with a core of the columns in no block; listed in full."""
     split = blocks_of(names_of(columns), blocks)
-    share_of(asked, len(split), "asked")
+    integer(asked, "asked", 1, len(split))
     if comb(len(split), asked) > LISTED:
         raise InputError("asked", asked, f"at most {LISTED} forms; matrix_sampling takes any number")
     forms = [frozenset().union(*chosen) for chosen in combinations(split, asked)]
@@ -124,7 +124,7 @@ def rotating_panel(
     Groups that entered before the first wave or leave after the last are included, so each wave has `stay` groups.
     """
     parts = blocks_of(names_of(columns), waves)
-    share_of(stay, len(parts), "stay")
+    integer(stay, "stay", 1, len(parts))
     starts = range(1 - stay, len(parts))
     forms = [frozenset().union(*parts[max(0, start) : start + stay]) for start in starts]
     return planned(columns, forms, None, because, by)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import root_up
+from absentia.exact import integer, root_up
 from absentia.law.blocks import Blocks
 from absentia.law.forms import Forms
 from absentia.law.reachlaw import ReachLaw
@@ -24,7 +24,7 @@ from absentia.missing.process import Observed, Process, provenance, stored
 from absentia.missing.text import field_of, masses_of, names_of, subset_of, subsets_of
 from absentia.query.reach import Reach
 
-__all__ = ["LISTED", "Sampled", "blocks_of", "matrix_sampling", "share_of"]
+__all__ = ["LISTED", "Sampled", "blocks_of", "matrix_sampling"]
 
 LISTED = 3000  # k-subsets that are written out one by one
 _STEPS = 512
@@ -48,7 +48,7 @@ class Sampled(Process):
     def __post_init__(self) -> None:
         super().__post_init__()
         blocks_of(self.columns, self.clusters)
-        share_of(self.asked, len(self.clusters), "asked")
+        integer(self.asked, "asked", 1, len(self.clusters))
 
     def events(self, reach: Reach) -> list[Event]:
         """The reach over clusters."""
@@ -156,7 +156,7 @@ def matrix_sampling(
     """Every unit is asked `asked` of the clusters, all choices equally likely; other columns are the core."""
     names = names_of(columns)
     parts = blocks_of(names, clusters)
-    share_of(asked, len(parts), "asked")
+    integer(asked, "asked", 1, len(parts))
     return Sampled(
         columns=names,
         clusters=parts,
@@ -178,8 +178,3 @@ def blocks_of(columns: Sequence[str], blocks: object) -> tuple[frozenset[str], .
     if not sets:
         raise InputError("blocks", blocks, "at least one block of columns")
     return sets
-
-
-def share_of(asked: object, blocks: int, field: str) -> None:
-    if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= blocks:
-        raise InputError(field, asked, f"an int in [1, {blocks}]")

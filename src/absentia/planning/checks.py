@@ -8,7 +8,7 @@ from fractions import Fraction
 from absentia.amplification import RELATIONS
 from absentia.calibration import FAMILIES
 from absentia.errors import HazardRefused, InputError
-from absentia.exact import round_up, shown
+from absentia.exact import integer, round_up, shown
 from absentia.missing.complete import Complete
 from absentia.missing.process import Process
 from absentia.planning.schema import Schema
@@ -100,21 +100,18 @@ def _dependent(dependent_rows: int | None, rows_dependent: bool) -> int:
         )
     g = 0 if dependent_rows is None else dependent_rows
     least = 1 if rows_dependent else 0
-    if isinstance(g, bool) or not isinstance(g, int) or not least <= g <= 10**6:
-        raise InputError("dependent_rows", dependent_rows, f"an int from {least} to 1000000")
-    return g
+    return integer(g, "dependent_rows", least, 10**6)
 
 
 def public_rows(schema: Schema, n: object, field: str) -> int | None:
     """The public number of rows: the schema's, or the plan's own where the schema has none."""
     if n is None:
         return schema.n
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(field, n, "the public number of rows, an int >= 1")
-    if schema.n is not None and n != schema.n:
+    rows = integer(n, field, 1)
+    if schema.n is not None and rows != schema.n:
         remedy = f"Leave {field} out, and correct n in the schema if it is the one that is wrong."
-        raise InputError(field, n, f"the schema's n: {schema.n}", remedy=remedy)
-    return n
+        raise InputError(field, rows, f"the schema's n: {schema.n}", remedy=remedy)
+    return rows
 
 
 def shown_often_enough(missing: Process, reach: Reach, dependent_rows: int, delta: Fraction) -> None:
@@ -142,7 +139,7 @@ def relative_scales(
         for s, w in q.parts(schema).items():
             shares[s] = max(shares.get(s, Fraction(0)), w * q.share)
         if isinstance(q, Own):
-            own[q.name] = float(q.full(norm)) / float(q.share) ** (1 / norm)
+            own[q.name] = float(q.full) / float(q.share) ** (1 / norm)
     return {s: _scale(s, schema, w, norm) for s, w in shares.items()}, own
 
 

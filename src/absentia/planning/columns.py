@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from absentia.errors import InputError
+from absentia.exact import integer
 
 __all__ = ["Code", "Column", "Long", "UnitRule"]
 
@@ -89,13 +90,6 @@ def name_of(value: object, path: str) -> str:
     """The name of a column, as an engine can take it."""
     if not isinstance(value, str) or not value or "\0" in value:  # an engine stops the process at a NUL in a name
         raise InputError(path, value, "the name of a column")
-    return value
-
-
-def integer(value: object, path: str, low: int, high: int) -> int:
-    """The integer, which lies between low and high."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(path, value, f"an integer from {low} to {high}")
     return value
 
 

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from absentia.errors import InputError
+from absentia.exact import integer
 from absentia.plain import toml_key
 from absentia.planning.columns import (
     Code,
@@ -23,7 +24,6 @@ from absentia.planning.columns import (
     UnitRule,
     codes_of,
     columns_of,
-    integer,
     long_of,
     name_of,
     only,
