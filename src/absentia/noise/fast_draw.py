@@ -1,8 +1,7 @@
 """The same draw in double precision, for the entries where rounding cannot matter.
 
 With 63 bits of V >= 2^-15 and a <= 2^34 the computed f + a X is within a 2^-45 + 2^-51 of every value that further bits
-could
-give (docs/sampling.md derives it). An entry counts as decided only when it is more than a 2^-36 + 2^-40 away
+could give (docs/sampling.md derives it). An entry counts as decided only when it is more than a 2^-36 + 2^-40 away
 from a rounding boundary: five hundred times the error. All others go to the exact path with the bits they have.
 """
 

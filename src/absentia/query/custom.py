@@ -106,7 +106,8 @@ class Own(Query):
     def parts(self, schema: Columns) -> dict[Statistic, Fraction]:
         return {}
 
-    def full(self, norm: Norm) -> Fraction:
+    @property
+    def full(self) -> Fraction:
         """The reach of a row with nothing missing."""
         return sum((L for _, L in self.constants), Fraction(0))
 
@@ -173,7 +174,7 @@ def sized(value: object, field: str) -> Fraction:
 def custom(name: str, constants: Mapping[str, object] | None = None, *, share: object = 1) -> Own:
     """A query of the user's own, by its feature-wise Lipschitz constants on rescaled values with zero imputation.
 
-    >>> custom("my score", {"bmi": "0.5", "chl": 2}).full(1)
+    >>> custom("my score", {"bmi": "0.5", "chl": 2}).full
     Fraction(5, 2)
     """
     if not isinstance(name, str) or not name:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 
@@ -81,7 +82,7 @@ def distances(
     halves = Reach(norm, [Term(columns, round_up(m.both / 2**norm)) for (columns, _), m in moves.items()])
     largest = sum((max(m.both, m.one) for m in moves.values()), Fraction(0))
     for clique in cliques:
-        tighter = _clique(clique, scales, schema, norm, moves)
+        tighter = Clique(clique, scales, schema, norm, moves).tighter()
         if tighter is not None and tighter.largest < largest:
             largest = tighter.largest
         if tighter is not None and Fraction(tighter.halves.full) < Fraction(halves.full):
@@ -139,83 +140,111 @@ def _in_one_cell(s: Statistic, schema: Columns, r: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True)
-class _Tighter:
+class Tighter:
+    """What a clique's bound gives in place of `largest` and `same_mask`."""
+
     largest: Fraction
     halves: Reach
 
 
-def _clique(
-    columns: tuple[str, ...],
-    scales: Mapping[Statistic, float],
-    schema: Columns,
-    norm: Norm,
-    moves: Moves,
-) -> _Tighter | None:
-    """All pair products of d columns together, for plain (ungrouped, unweighted) moments with one row a person."""
-    squares = [Statistic(((i, 2),)) for i in columns]
-    products = [Statistic(((i, 1), (j, 1))) for i, j in combinations(columns, 2)]
-    if schema.rows_per_unit > 1 or len(columns) < 2 or any(s not in scales for s in (*products, *squares)):
-        return None
-    if norm == 1:
-        return _clique_l1(columns, products, squares, scales, schema, moves)
-    return _clique_l2(columns, products, squares, scales, schema, moves)
+@dataclass(frozen=True)
+class Clique:
+    """All pair products of d columns together, among all statistics that are released."""
 
+    columns: tuple[str, ...]
+    scales: Mapping[Statistic, float]
+    schema: Columns
+    norm: Norm
+    moves: Moves
 
-def _clique_l1(
-    columns: tuple[str, ...],
-    products: list[Statistic],
-    squares: list[Statistic],
-    scales: Mapping[Statistic, float],
-    schema: Columns,
-    moves: Moves,
-) -> _Tighter:
-    """Two rows x, y that show a and b of the columns, m of them in common: sum over all i, j of |x_i x_j - y_i y_j| is
-    at most a^2 + b^2 - m^2 (Proofs 10). With D the part i = j, the pairs i < j have half of what D leaves; squares
-    released with share c of a product's add (c - 1/2) D where that is positive, D at most a + b - m.
-    """
-    weight, square = (max(1 / Fraction(scales[s]) for s in found) for found in (products, squares))
-    share = max(square - weight / 2, Fraction(0))
-    single, pair, rest = _others(columns, scales, schema, 1, moves, {*products, *squares})
-    largest = Fraction(0)
-    for a, b, m in _overlaps(len(columns)):
-        moved = weight * (a * a + b * b - m * m) / 2 + share * (a + b - m)
-        counts = m * single.both + (a + b - 2 * m) * single.one + comb(m, 2) * pair.both + _alone(a, b, m) * pair.one
-        largest = max(largest, moved + counts)
-    halves = _halves(columns, weight / 2 + share + single.both, weight + pair.both, 1, moves)
-    return _Tighter(largest + rest, halves)
+    @cached_property
+    def squares(self) -> list[Statistic]:
+        return [Statistic(((i, 2),)) for i in self.columns]
 
+    @cached_property
+    def products(self) -> list[Statistic]:
+        return [Statistic(((i, 1), (j, 1))) for i, j in combinations(self.columns, 2)]
 
-def _clique_l2(
-    columns: tuple[str, ...],
-    products: list[Statistic],
-    squares: list[Statistic],
-    scales: Mapping[Statistic, float],
-    schema: Columns,
-    moves: Moves,
-) -> _Tighter:
-    """Sums, squares and products: on the columns that both rows show, w times sum (x_i - y_i)^2, c times
-    sum (x_i^2 - y_i^2)^2 and t times sum over i < j of (x_i x_j - y_i y_j)^2.
+    def tighter(self) -> Tighter | None:
+        """For plain (ungrouped, unweighted) moments with one row a person; None for others."""
+        released = all(s in self.scales for s in (*self.products, *self.squares))
+        if self.schema.rows_per_unit > 1 or len(self.columns) < 2 or not released:
+            return None
+        return self._l1() if self.norm == 1 else self._l2()
 
-    In one (x_i, y_i), with u = x_i - y_i and v = x_i + y_i, |u| + |v| <= 2, the last is a positive semidefinite form
-    in (u, v), and w u^2 + c u^2 v^2 <= 2 max(w, c) |u|, with equality at the corners if c <= w: the whole is at most a
-    convex function, which is largest at corners. There x and y are signs that differ in k of the m columns: at most
-    4 max(w, c) k + 4 t k (m - k). With w >= t/2 that is at most 4 w m + t m (m - 1): one term a column, one a pair.
-    Sums are held on a finer grid than squares and products, so each |x_i - y_i| may be a step larger.
-    """
-    sums = [s for i in columns if (s := Statistic(((i, 1),))) in scales]
-    w, c, t = (
-        max((1 / Fraction(scales[s]) ** 2 for s in found), default=Fraction(0)) for found in (sums, squares, products)
-    )
-    single, pair, rest = _others(columns, scales, schema, 2, moves, {*products, *squares, *sums})
-    top, step = max(w, c), Grid.of(schema).apart
-    rounding = w * (4 + step) * step
-    largest = Fraction(0)
-    for a, b, m in _overlaps(len(columns)):
-        best = max(4 * top * k + 4 * t * k * (m - k) for k in _best_signs(m, top / t))
-        seen_once = (a + b - 2 * m) * (w + c + single.one) + _alone(a, b, m) * (t + pair.one)
-        largest = max(largest, best + m * (rounding + single.both) + comb(m, 2) * pair.both + seen_once)
-    halves = _halves(columns, 4 * max(top, t / 2) + rounding + single.both, 2 * t + pair.both, 2, moves)
-    return _Tighter(largest + rest, halves)
+    def _l1(self) -> Tighter:
+        """Two rows x, y that show a and b of the columns, m of them in common: sum over all i, j of |x_i x_j - y_i y_j|
+        is at most a^2 + b^2 - m^2 (Proofs 10). With D the part i = j, the pairs i < j have half of what D leaves;
+        squares released with share c of a product's add (c - 1/2) D where that is positive, D at most a + b - m.
+        """
+        weight, square = (max(1 / Fraction(self.scales[s]) for s in found) for found in (self.products, self.squares))
+        share = max(square - weight / 2, Fraction(0))
+        single, pair, rest = self._others({*self.products, *self.squares})
+        largest = Fraction(0)
+        for a, b, m in _overlaps(len(self.columns)):
+            moved = weight * (a * a + b * b - m * m) / 2 + share * (a + b - m)
+            counts = (
+                m * single.both + (a + b - 2 * m) * single.one + comb(m, 2) * pair.both + _alone(a, b, m) * pair.one
+            )
+            largest = max(largest, moved + counts)
+        halves = self._halves(weight / 2 + share + single.both, weight + pair.both)
+        return Tighter(largest + rest, halves)
+
+    def _l2(self) -> Tighter:
+        """Sums, squares and products: on the columns that both rows show, w times sum (x_i - y_i)^2, c times
+        sum (x_i^2 - y_i^2)^2 and t times sum over i < j of (x_i x_j - y_i y_j)^2.
+
+        In one (x_i, y_i), with u = x_i - y_i and v = x_i + y_i, |u| + |v| <= 2, the last is a positive semidefinite
+        form in (u, v), and w u^2 + c u^2 v^2 <= 2 max(w, c) |u|, with equality at the corners if c <= w: the whole is
+        at most a convex function, which is largest at corners. There x and y are signs that differ in k of the m
+        columns: at most 4 max(w, c) k + 4 t k (m - k). With w >= t/2 that is at most 4 w m + t m (m - 1): one term a
+        column, one a pair.
+        Sums are held on a finer grid than squares and products, so each |x_i - y_i| may be a step larger.
+        """
+        sums = [s for i in self.columns if (s := Statistic(((i, 1),))) in self.scales]
+        w, c, t = (
+            max((1 / Fraction(self.scales[s]) ** 2 for s in found), default=Fraction(0))
+            for found in (sums, self.squares, self.products)
+        )
+        single, pair, rest = self._others({*self.products, *self.squares, *sums})
+        top, step = max(w, c), Grid.of(self.schema).apart
+        rounding = w * (4 + step) * step
+        largest = Fraction(0)
+        for a, b, m in _overlaps(len(self.columns)):
+            best = max(4 * top * k + 4 * t * k * (m - k) for k in _best_signs(m, top / t))
+            seen_once = (a + b - 2 * m) * (w + c + single.one) + _alone(a, b, m) * (t + pair.one)
+            largest = max(largest, best + m * (rounding + single.both) + comb(m, 2) * pair.both + seen_once)
+        halves = self._halves(4 * max(top, t / 2) + rounding + single.both, 2 * t + pair.both)
+        return Tighter(largest + rest, halves)
+
+    def _others(self, within: set[Statistic]) -> tuple[Movement, Movement, Fraction]:
+        """What is released beside products and squares: of one column, of a pair (the worst of them), and elsewhere."""
+        single = pair = Movement(Fraction(0), Fraction(0))
+        rest = Fraction(0)
+        for (named, cells), move in self.moves.items():
+            if self._outside(named, cells):
+                rest += max(move.both, move.one)
+                continue
+            left = [s for s in self.scales if s.columns == named and not s.cells and s not in within]
+            found = _movement(left, self.scales, self.schema, self.norm)
+            if len(named) == 1:
+                single = Movement(max(single.both, found.both), max(single.one, found.one))
+            else:
+                pair = Movement(max(pair.both, found.both), max(pair.one, found.one))
+        return single, pair, rest
+
+    def _outside(self, named: frozenset[str], cells: tuple[str | Bins, ...]) -> bool:
+        """Whether these statistics are not of the one or two of the columns that a clique bounds together."""
+        return bool(cells) or not named <= set(self.columns) or len(named) > 2
+
+    def _halves(self, one: Fraction, two: Fraction) -> Reach:
+        """Half the distance between rows of one mask: a term for every column and pair of the clique, others' own."""
+        terms = [Term(frozenset({i}), round_up(one / 2**self.norm)) for i in self.columns]
+        terms += [Term(frozenset({i, j}), round_up(two / 2**self.norm)) for i, j in combinations(self.columns, 2)]
+        for (named, cells), move in self.moves.items():
+            if self._outside(named, cells):
+                terms.append(Term(named, round_up(move.both / 2**self.norm)))
+        return Reach(self.norm, terms)
 
 
 def _overlaps(d: int) -> Iterator[tuple[int, int, int]]:
@@ -232,42 +261,3 @@ def _best_signs(m: int, ratio: Fraction) -> set[int]:
     """Where ratio k + k (m - k) can be largest over k = 0..m: the whole numbers beside (m + ratio)/2."""
     peak = int((m + ratio) / 2)
     return {min(m, peak), min(m, peak + 1)}
-
-
-def _others(
-    columns: tuple[str, ...],
-    scales: Mapping[Statistic, float],
-    schema: Columns,
-    norm: Norm,
-    moves: Moves,
-    within: set[Statistic],
-) -> tuple[Movement, Movement, Fraction]:
-    """What is released beside products and squares: of one column, of a pair (the worst of them), and elsewhere."""
-    single = pair = Movement(Fraction(0), Fraction(0))
-    rest = Fraction(0)
-    for (named, cells), move in moves.items():
-        if _outside(named, cells, columns):
-            rest += max(move.both, move.one)
-            continue
-        left = [s for s in scales if s.columns == named and not s.cells and s not in within]
-        found = _movement(left, scales, schema, norm)
-        if len(named) == 1:
-            single = Movement(max(single.both, found.both), max(single.one, found.one))
-        else:
-            pair = Movement(max(pair.both, found.both), max(pair.one, found.one))
-    return single, pair, rest
-
-
-def _outside(named: frozenset[str], cells: tuple[str | Bins, ...], columns: Iterable[str]) -> bool:
-    """Whether these statistics are not of the one or two of the columns that a clique bounds together."""
-    return bool(cells) or not named <= set(columns) or len(named) > 2
-
-
-def _halves(columns: tuple[str, ...], one: Fraction, two: Fraction, norm: Norm, moves: Moves) -> Reach:
-    """Half the distance between rows of one mask: a term for every column and every pair of the clique, others' own."""
-    terms = [Term(frozenset({i}), round_up(one / 2**norm)) for i in columns]
-    terms += [Term(frozenset({i, j}), round_up(two / 2**norm)) for i, j in combinations(columns, 2)]
-    for (named, cells), move in moves.items():
-        if _outside(named, cells, columns):
-            terms.append(Term(named, round_up(move.both / 2**norm)))
-    return Reach(norm, terms)

@@ -75,7 +75,7 @@ def pattern_plot(p: Profile) -> Figure | None:
         max(5.2, 1.6 + label + 0.3 * len(patterns)), 3.1 + 0.2 * len(names), p, "Which columns are missing together"
     )
     bars, dots = figure.subplots(2, 1, sharex=True, height_ratios=[1.4, 0.2 * len(names) + 0.15])
-    _pattern_bars(bars, p, [rows for _, rows in patterns])
+    _pattern_bars(bars, [rows for _, rows in patterns])
     _pattern_dots(dots, names, [missing for missing, _ in patterns])
     always = p.width - len(names)
     others = p.rows - sum(rows for _, rows in patterns)
@@ -86,7 +86,7 @@ def pattern_plot(p: Profile) -> Figure | None:
     return figure
 
 
-def _pattern_bars(ax: Axes, p: Profile, rows: list[int]) -> None:
+def _pattern_bars(ax: Axes, rows: list[int]) -> None:
     ax.bar(range(len(rows)), rows, color=BAR, width=0.62)
     for i, count in enumerate(rows):
         ax.text(i, count + 0.02 * rows[0], _count(count), ha="center", va="bottom", fontsize=7.5, color=INK)
