@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from absentia.query.statistic import Columns, Statistic
 Noisy = Mapping[Statistic, NDArray[np.float64]]
 """Noisy statistics in units of z, each of its shape."""
 
-__all__ = ["Columns", "Expectation", "Noisy", "Query", "Seen", "columns_of", "share_of"]
+__all__ = ["Columns", "Expectation", "Noisy", "Query", "Seen", "columns_of", "options", "share_of"]
 
 BIN_FIRST = "Make a category of it before the table is read; a histogram or a marginal takes a number with `bins`."
 Seen = Callable[[frozenset[str]], tuple[float, float]]
@@ -147,6 +147,19 @@ class Query(ABC):
         share = str(self.share) if self.share != 1 else None
         extra = {"by": list(self.by) or None, "weight": self.weight, "share": share}
         return {"kind": self.kind, **self.arguments(), **{k: v for k, v in extra.items() if v is not None}}
+
+
+class Options(TypedDict):
+    """What every query takes."""
+
+    by: tuple[str, ...]
+    weight: str | None
+    share: Fraction
+
+
+def options(by: object, weight: str | None, share: object) -> Options:
+    """The three checked, for the query that is being built."""
+    return {"by": columns_of(by, "by"), "weight": weight, "share": share_of(share)}
 
 
 def columns_of(value: object, field: str = "columns") -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, options
 from absentia.query.estimate import AS_OF_BETA, OF_OBSERVED, OF_TABLE, Reading, Row, excess_kurtosis, hidden, row
 from absentia.query.statistic import Statistic
 
@@ -206,22 +206,22 @@ class Variance(OneColumn):
 
 def count(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Count:
     """The number of observed entries of a column (with `weight`, their total weight)."""
-    return Count(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Count(column=one(column), **options(by, weight, share))
 
 
 def total(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Total:
     """The sum of the observed entries of a number column."""
-    return Total(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Total(column=one(column), **options(by, weight, share))
 
 
 def mean(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Mean:
     """The mean of the observed entries of a number column; of a boolean column, the share of true."""
-    return Mean(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Mean(column=one(column), **options(by, weight, share))
 
 
 def variance(column: str, *, by: object = (), weight: str | None = None, share: object = 1) -> Variance:
     """The variance of the observed entries of a number column."""
-    return Variance(column=one(column), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Variance(column=one(column), **options(by, weight, share))
 
 
 # -- small readings --------------------------------------------------------------------------------------------------

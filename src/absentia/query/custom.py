@@ -12,7 +12,7 @@ import numpy as np
 
 from absentia.errors import HazardRefused, InputError
 from absentia.exact import number, round_up
-from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, options, share_of
 from absentia.query.columns import number_column
 from absentia.query.distance import Distances
 from absentia.query.estimate import OF_TABLE, Reading, Row, row
@@ -153,8 +153,7 @@ def linear(
     rows = tuple(_line(line, len(names), i) for i, line in enumerate(matrix))
     if not any(x for line in rows for x in line):
         raise InputError("matrix", "zeros only", "at least one number that is not 0")
-    by_ = columns_of(by, "by")
-    return Linear(over=names, matrix=rows, by=by_, weight=weight, share=share_of(share))
+    return Linear(over=names, matrix=rows, **options(by, weight, share))
 
 
 def _line(line: object, width: int, i: int) -> tuple[float, ...]:

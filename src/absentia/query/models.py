@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, options
 from absentia.query.columns import HIDDEN, one
 from absentia.query.estimate import OF_OBSERVED, Reading, Row, hidden, row
 from absentia.query.moments import COVARIANCE_NOTE, Array, Moments, Table, covariance_rows, diagonal, outer, set_of
@@ -219,14 +219,14 @@ def _fit(t: Table, k: int) -> Array:
 
 def covariance(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Covariance:
     """The covariance matrix of number columns, from pairwise-available moments."""
-    return Covariance(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Covariance(over=set_of(columns), **options(by, weight, share))
 
 
 def correlation(
     columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1
 ) -> Correlation:
     """The correlations of number columns."""
-    return Correlation(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Correlation(over=set_of(columns), **options(by, weight, share))
 
 
 def pca(
@@ -236,8 +236,7 @@ def pca(
     names = set_of(columns)
     if isinstance(components, bool) or not isinstance(components, int) or not 0 <= components <= len(names):
         raise InputError("components", components, f"an int from 0 (all) to {len(names)}")
-    found = columns_of(by, "by")
-    return Components(over=names, components=components, by=found, weight=weight, share=share_of(share))
+    return Components(over=names, components=components, **options(by, weight, share))
 
 
 def regression(
@@ -247,4 +246,4 @@ def regression(
     y, x = one(target, "target"), columns_of(on, "on")
     if not x or y in x:
         raise InputError("on", on, "at least one column, the target not among them")
-    return Regression(over=(*x, y), target=y, on=x, by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Regression(over=(*x, y), target=y, on=x, **options(by, weight, share))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from absentia.errors import InputError
-from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, options
 from absentia.query.columns import COUNT_SHARE, HIDDEN, TOO_FEW, maximum_weight, number_column, over
 from absentia.query.estimate import AS_OF_BETA, OF_OBSERVED, Reading, Row, excess_kurtosis, hidden, row
 from absentia.query.statistic import Statistic
@@ -273,7 +273,7 @@ def covariance_rows(name: str, prefix: str, t: Table, reading: Reading) -> list[
 
 def moments(columns: Sequence[str], *, by: object = (), weight: str | None = None, share: object = 1) -> Moments:
     """Means and pairwise-available covariances of number columns."""
-    return Moments(over=set_of(columns), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Moments(over=set_of(columns), **options(by, weight, share))
 
 
 def set_of(columns: object) -> tuple[str, ...]:

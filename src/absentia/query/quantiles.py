@@ -13,7 +13,7 @@ import numpy as np
 
 from absentia.errors import InputError
 from absentia.exact import number
-from absentia.query.base import Columns, Expectation, Noisy, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Seen, options
 from absentia.query.columns import HIDDEN, TOO_FEW, OneColumn, number_column, one
 from absentia.query.estimate import OF_OBSERVED, Reading, Row, half_width, hidden
 from absentia.query.statistic import Bins, Statistic
@@ -122,16 +122,15 @@ def quantiles(
     share: object = 1,
 ) -> Quantiles:
     """Quantiles of a number column from a private histogram (`bins`: its public edges; default 32 equal bins)."""
-    fields = {"column": one(column), "by": columns_of(by, "by"), "weight": weight, "share": share_of(share)}
-    return Quantiles(at=_levels(at), edges=_edges(column, bins), **fields)  # type: ignore[arg-type]
+    return Quantiles(column=one(column), at=_levels(at), edges=_edges(column, bins), **options(by, weight, share))
 
 
 def median(
     column: str, bins: Sequence[object] | None = None, *, by: object = (), weight: str | None = None, share: object = 1
 ) -> Median:
     """The median of a number column."""
-    fields = {"column": one(column), "by": columns_of(by, "by"), "weight": weight, "share": share_of(share)}
-    return Median(at=(Fraction(1, 2),), edges=_edges(column, bins), **fields)  # type: ignore[arg-type]
+    half = (Fraction(1, 2),)
+    return Median(column=one(column), at=half, edges=_edges(column, bins), **options(by, weight, share))
 
 
 def shown(q: Fraction) -> str:

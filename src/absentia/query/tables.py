@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from absentia.errors import InputError
 from absentia.exact import number
-from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, share_of
+from absentia.query.base import Columns, Expectation, Noisy, Query, Seen, columns_of, options
 from absentia.query.columns import counted, flat, one
 from absentia.query.estimate import Reading, Row, cell_names
 from absentia.query.statistic import Bins, Statistic
@@ -77,7 +77,7 @@ def histogram(
 ) -> Histogram:
     """Counts of every public category of a column, or of every public bin of a number column (`bins`: the edges)."""
     cell = one(column) if bins is None else bins_of(one(column), bins)
-    return Histogram(cells=(cell,), by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Histogram(cells=(cell,), **options(by, weight, share))
 
 
 def marginal(
@@ -95,7 +95,7 @@ def marginal(
     if not isinstance(edges, Mapping) or set(edges) - set(names):
         raise InputError("bins", edges, "edges for columns of this table")
     cells = tuple(bins_of(n, edges[n]) if n in edges else n for n in names)
-    return Marginal(cells=cells, by=columns_of(by, "by"), weight=weight, share=share_of(share))
+    return Marginal(cells=cells, **options(by, weight, share))
 
 
 def bins_of(column: str, edges: object, field: str = "bins") -> Bins:
