@@ -85,6 +85,37 @@ def test_an_open_quote_costs_its_own_line_only() -> None:
     assert rows[-1] == ("59999", "59999")
 
 
+@pytest.mark.parametrize("odd", ['5" pipe', '"open', '"a" b', '"a""', '5""', '"" b'])
+@pytest.mark.parametrize("after", ["ok", '"quoted, well"', '"two\nlines"', '""', '5" pipe', '"open', '"a" b'])
+def test_a_stray_quote_costs_no_other_line(odd: str, after: str) -> None:
+    lines = [f"{i},{after}" for i in range(1000)]
+    before = rows_of("\n".join(["a,b", *lines, ""]).encode())
+    lines[100] = f"7,{odd}"
+    for block in (37, 2**23):
+        rows = rows_of("\n".join(["a,b", *lines, ""]).encode(), block)
+        assert rows == [*before[:100], ("7", odd), *before[101:]]
+
+
+def test_a_quoted_cell_may_be_long_up_to_a_public_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = ["two\nlines", "a\n" * 300_000, "a\n" + "b" * 300_000, "c" * 300_000 + '\n"', "5"]
+    for strays in ([], ['5" pipe']):
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows([("a", "b"), *[(1, c) for c in cells * 3]])
+        data = out.getvalue() + "".join(f"1,{c}\n" for c in strays)
+        for block in (2**18, 2**23):
+            assert rows_of(data.encode(), block) == [("1", c) for c in [*cells * 3, *strays]]
+    monkeypatch.setattr(textfile, "MAX_RECORD", 21)
+    for block in (3, 2**23):
+        assert len(rows_of(b'a,b\n1,"%b"\n2,3\n' % (b"x\n" * 8), block)) == 2
+        assert rows_of(b'a,b\n1,"%b"\n2,3\n' % (b"x\n" * 9), block)[0] == ("1", '"x')
+
+
+def test_a_stray_quote_in_the_header_takes_no_row() -> None:
+    for header in (b'a,b" x', b'a, "b', b'a,"b" x"'):
+        with pytest.raises(InputError, match="E-HEADER"):
+            rows_of(header + b'\n1,5"\n2,"x"\n')
+
+
 SCHEMA = Schema.from_dict({"n": 5, "columns": {"a": {"kind": "number", "bounds": [0, 10]}}})
 
 

@@ -1,8 +1,10 @@
 """CSV to batches of text, every column as text: no content of a row can raise, whatever its quotes or length.
 
 A record is a line; a quoted cell may hold line ends. Short records are filled with missing cells, long ones cut; bytes
-that are not UTF-8 become the replacement character. A quote that is not closed within 2^17 characters is plain text of
-its line. Blocks whose quotes are well formed go to the engine's parser, the others to the standard library's.
+that are not UTF-8 become the replacement character. A quote opens a cell only where the cell begins, and only when a
+quote before a separator closes it; else it is a letter. A record of several lines has no quote that is a letter and
+closes within 2^24 bytes, else its first line is a record alone: so one line costs no other. Blocks in which every quote
+is well formed go to the engine's parser.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +27,14 @@ from absentia.errors import InputError
 __all__ = ["csv_batches", "csv_header", "open_csv"]
 
 BLOCK = 2**23
-MAX_RECORD = 2**17
+MAX_RECORD = 2**24
+MAX_HEADER = 2**17
+_INSIDE = rb'[^"]*+(?:""[^"]*+)*+'
+_CLOSED = rb'"(?=,|\r*\n)'
+_STRICT = rb'(?:"%b%b|[^",\n]*+)' % (_INSIDE, _CLOSED)
+_CELL = re.compile(rb'(?:"(%b)%b|([^,\n]*+))[,\n]' % (_INSIDE, _CLOSED))
+_RECORD = re.compile(rb"%b(?:,%b)*+\r*\n" % (_STRICT, _STRICT))
+_UNFINISHED = re.compile(rb'(?:%b,)*+"%b\Z' % (_STRICT, _INSIDE))
 
 
 def open_csv(path: str | Path) -> BinaryIO:
@@ -39,7 +49,7 @@ def csv_header(stream: BinaryIO, name: str) -> list[str]:
     """The names in the first record, which is read; what cannot be a header is refused here."""
     try:
         record = stream.readline(2**24)
-        while record.count(b'"') % 2 and len(record) < MAX_RECORD and (more := stream.readline(MAX_RECORD)):
+        while _UNFINISHED.match(record) and len(record) < MAX_HEADER and (more := stream.readline(MAX_HEADER)):
             record += more
     except (OSError, EOFError, zlib.error) as e:
         raise InputError("table", name, "a gzip file", code="E-FILE", remedy=_GZIP) from e
@@ -94,13 +104,15 @@ def _cut(data: bytes) -> tuple[bytes | None, bytes]:
     text = np.frombuffer(data, np.uint8)
     ends, quotes = np.flatnonzero(text == 10), np.flatnonzero(text == 34)
     if len(quotes):
+        alone = data.count(b"\r", 0, len(data) - 1) != data.count(b"\r\n")
+        if alone or not _well_formed(text, quotes):
+            return None, data
         ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
     if not len(ends):
         return (b"", data) if len(data) < MAX_RECORD else (None, data)
-    cut = int(ends[-1]) + 1
-    quotes = quotes[: np.searchsorted(quotes, cut)]
-    if len(quotes) and (np.diff(ends, prepend=-1).max() > MAX_RECORD or not _well_formed(text, quotes)):
+    if len(quotes) and np.diff(ends, prepend=-1).max() > MAX_RECORD:
         return None, data
+    cut = int(ends[-1]) + 1
     return data[:cut], data[cut:]
 
 
@@ -131,43 +143,42 @@ def _parsed(block: bytes, width: int, wanted: Sequence[int], columns: Sequence[s
     return frame.select([names[i] for i in wanted]).to_arrow().rename_columns(list(columns))
 
 
-def _records(data: bytes, last: bool) -> tuple[list[list[str]], bytes]:
-    """Cells of each record by the standard library, and the bytes of an unfinished record at the end."""
-    whole = data if last else data[: data.rfind(b"\n") + 1]
-    lines = whole.decode("utf-8", errors="replace").split("\n")
-    if not lines[-1]:
-        lines.pop()
-    out: list[list[str]] = []
-    i = 0
-    while i < len(lines):
-        j, size, odd = i, 0, False
-        while j < len(lines) and size <= MAX_RECORD:
-            size += len(lines[j]) + 1
-            odd ^= lines[j].count('"') % 2 == 1
-            j += 1
-            if not odd:
-                break
-        if odd and j == len(lines) and size <= MAX_RECORD and not last:
-            return out, "\n".join(lines[i:]).encode() + b"\n" + data[len(whole) :]
-        out.append(_plain_cells(lines[i]) if odd else _cells("\n".join(lines[i:j])))
-        i = i + 1 if odd else j
-    return out, data[len(whole) :]
+def _records(data: bytes, last: bool) -> tuple[list[list[bytes]], bytes]:
+    """Cells of each record, and the bytes of an unfinished record at the end."""
+    if last and data and not data.endswith(b"\n"):
+        data += b"\n"
+    out: list[list[bytes]] = []
+    start, stop = 0, data.rfind(b"\n") + 1
+    while start < stop:
+        quote = data.find(b'"', start, stop)
+        line = data.rfind(b"\n", start, quote) + 1 if quote >= 0 else stop
+        if line > start:  # lines without a quote
+            out.extend(text.rstrip(b"\r").split(b",") for text in data[start : line - 1].split(b"\n"))
+            start = line
+            continue
+        end = _end(data, start, stop, last)
+        if end is None:
+            break
+        out.append(_cells(data[start:end]))
+        start = end
+    return out, data[start:]
 
 
-def _cells(record: str) -> list[str]:
-    text = record.rstrip("\r")
-    spare = next(c for c in map(chr, range(0xE000, 0x110000)) if c not in text) if "\r" in text else "\r"
-    try:  # the reader would end a record at a lone carriage return, which is an ordinary character here
-        cells = next(csv.reader([line + "\n" for line in text.replace("\r", spare).split("\n")]), [])
-    except csv.Error:
-        return _plain_cells(record)
-    return [cell.replace(spare, "\r") for cell in cells]
+def _end(data: bytes, start: int, stop: int, last: bool) -> int | None:
+    """Where the record that begins at `start` ends; None when that is not known yet."""
+    found = _RECORD.match(data, start, stop)
+    if found and found.end() - start <= MAX_RECORD:
+        return found.end()
+    if not found and not last and stop - start < MAX_RECORD and _UNFINISHED.match(data, start, stop):
+        return None
+    return data.index(b"\n", start) + 1
 
 
-def _plain_cells(record: str) -> list[str]:
-    return record.rstrip("\r").split(",")
+def _cells(record: bytes) -> list[bytes]:
+    found = _CELL.finditer(record.rstrip(b"\r\n") + b"\n")
+    return [plain if quoted is None else quoted.replace(b'""', b'"') for quoted, plain in (m.groups() for m in found)]
 
 
-def _table(records: list[list[str]], wanted: Sequence[int], columns: Sequence[str]) -> pa.Table:
-    cells = [[r[i] if i < len(r) else None for r in records] for i in wanted]
+def _table(records: list[list[bytes]], wanted: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    cells = [[r[i].decode("utf-8", "replace") if i < len(r) else None for r in records] for i in wanted]
     return pa.table([pa.array(c, pa.large_string()) for c in cells], names=list(columns))
