@@ -18,7 +18,7 @@ from absentia.planning.schema import Schema
 from absentia.query.base import Query
 from absentia.query.columns import count, mean, total, variance
 from absentia.query.custom import linear
-from absentia.query.estimate import Row
+from absentia.query.estimate import Reading, Row
 from absentia.query.models import correlation, covariance, pca, regression
 from absentia.query.moments import moments
 from absentia.query.quantiles import median, quantiles
@@ -148,7 +148,7 @@ def _everybody(rare: float) -> Table:
 def answered(queries: Sequence[Query], sums: Mapping[Statistic, np.ndarray]) -> dict[tuple[str, str], float]:
     """The answers when there is no noise."""
     sd = dict.fromkeys(sums, 1e-9)
-    return {(r.query, r.cell): r.estimate for q in queries for r in q.answer(SCHEMA, sums, sd)}
+    return {(r.query, r.cell): r.estimate for q in queries for r in q.rows(SCHEMA, sums, sd, Reading())}
 
 
 @dataclass(frozen=True)
@@ -177,14 +177,14 @@ def simulated(
     p, rng = _planned(noise, world, every), np.random.default_rng(seed)
     wanted, rows = truths(queries, world.rare), defaultdict(list)
     tables = [q for q in queries if q.kind in ABOUT_TABLE]
-    how: dict[str, Any] = {"confidence": p.confidence, "family": noise}
+    how = Reading(world.n, p.confidence, noise)
     for _ in range(runs):
         table = population(world.n, rng, world.rare)
         sums = exact(p.statistics, table, masks(table, rng, world.rates))
         target = wanted | answered(tables, sums)
         values = noisy(p, sums, rng)
         for q in queries:
-            answer = q.answer(SCHEMA, values, p.noise_sd, world.n, **how)
+            answer = q.rows(SCHEMA, values, p.noise_sd, how)
             for r in _turned(answer, target) if q.kind == "pca" else answer:
                 truth = target[r.query, r.cell]
                 error = np.hypot(r.se_noise, 0.0 if q.kind in ABOUT_TABLE else r.se_sampling)

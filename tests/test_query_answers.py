@@ -43,7 +43,7 @@ def answers(frame: pl.DataFrame, *queries: Query) -> dict[tuple[str, str], float
     found = aggregate(frame, SCHEMA, [s for q in queries for s in q.statistics(SCHEMA)])
     values = {s: found.value(s) for s in found.values}
     sd = dict.fromkeys(values, 1e-9)
-    return {(r.query, r.cell): r.estimate for q in queries for r in q.answer(SCHEMA, values, sd, N)}
+    return {(r.query, r.cell): r.estimate for q in queries for r in q.rows(SCHEMA, values, sd, Reading(N))}
 
 
 def test_noiseless_answers_are_the_plain_statistics(world: tuple) -> None:  # type: ignore[type-arg]
@@ -108,7 +108,7 @@ def test_drowned_answers_say_so() -> None:
     for q in QUERIES:
         stats = q.statistics(SCHEMA)
         values = {s: rng.normal(size=s.shape(SCHEMA)) * 1e4 for s in stats}
-        for r in q.answer(SCHEMA, values, dict.fromkeys(stats, 1e4), 100):
+        for r in q.rows(SCHEMA, values, dict.fromkeys(stats, 1e4), Reading(100)):
             assert r.low <= r.estimate <= r.high if r.known else math.isnan(r.estimate)
             assert not any(map(math.isnan, (r.low, r.high, r.se_noise, r.se_sampling)))
             assert r.low < r.high
@@ -123,8 +123,8 @@ def test_outer_bins_reach_to_the_bounds() -> None:
     (s,) = q.statistics(SCHEMA)
     assert (s,) == h.statistics(SCHEMA)
     values, sd = {s: np.array([500.0, 500.0])}, {s: 1e-9}
-    assert [r.cell for r in h.answer(SCHEMA, values, sd)] == ["age=[0, 40)", "age=[40, 100]"]
-    (r,) = q.answer(SCHEMA, values, sd)
+    assert [r.cell for r in h.rows(SCHEMA, values, sd, Reading())] == ["age=[0, 40)", "age=[40, 100]"]
+    (r,) = q.rows(SCHEMA, values, sd, Reading())
     assert r.estimate == pytest.approx(40 + 60 * 0.8)
     assert (r.low, r.high) == (40, 100)
 
@@ -133,7 +133,7 @@ def test_a_count_below_zero_keeps_an_interval() -> None:
     """Shown at 0 with its whole half-width upwards: whatever the noise drew, some true count is left."""
     (s,) = count("age").statistics(SCHEMA)
     for drawn in (-0.5, -1.0, -3.0):
-        (r,) = count("age").answer(SCHEMA, {s: np.array(100 * drawn)}, {s: 100.0})
+        (r,) = count("age").rows(SCHEMA, {s: np.array(100 * drawn)}, {s: 100.0}, Reading())
         assert (r.estimate, r.low) == (0, 0)
         assert r.high == pytest.approx(196, abs=0.1)
 
@@ -141,13 +141,12 @@ def test_a_count_below_zero_keeps_an_interval() -> None:
 def test_hidden_answers_have_no_estimate() -> None:
     """Not the midpoint of the bounds, in Python, JSON or anywhere; numbers are plain floats."""
     (s, c, z2) = mean("age").statistics(SCHEMA)
-    (r,) = mean("age").answer(
-        SCHEMA, {s: np.array(3.0), c: np.array(1.0), z2: np.array(1.0)}, {s: 9.0, c: 9.0, z2: 9.0}
-    )
+    values = {s: np.array(3.0), c: np.array(1.0), z2: np.array(1.0)}
+    (r,) = mean("age").rows(SCHEMA, values, {s: 9.0, c: 9.0, z2: 9.0}, Reading())
     assert not r.known
     assert r.to_dict()["estimate"] is None
     assert (r.low, r.high) == (0, 100)
-    (r,) = count("age").answer(SCHEMA, {c: np.float64(7)}, {c: np.float64(1)})
+    (r,) = count("age").rows(SCHEMA, {c: np.float64(7)}, {c: np.float64(1)}, Reading())
     assert type(r.estimate) is type(r.low) is type(r.se_noise) is float
 
 
@@ -159,10 +158,10 @@ def test_the_mean_of_a_boolean_is_the_share_of_true(world: tuple) -> None:  # ty
     mine = table["hyp"][seen["hyp"] & seen["sex"] & (table["sex"] == 1)]
     assert got["mean(hyp) by sex", "sex=m"] == pytest.approx((mine == 1).mean())
     (s,) = mean("hyp").statistics(SCHEMA)
-    (none,) = mean("hyp").answer(SCHEMA, {s: np.array([100.0, 0.0])}, {s: 1e-9})
+    (none,) = mean("hyp").rows(SCHEMA, {s: np.array([100.0, 0.0])}, {s: 1e-9}, Reading())
     assert (none.estimate, none.low) == (0, 0)
     assert 0.02 < none.high < 0.06
-    (few,) = mean("hyp").answer(SCHEMA, {s: np.array([4.0, 5.0])}, {s: 5.0})
+    (few,) = mean("hyp").rows(SCHEMA, {s: np.array([4.0, 5.0])}, {s: 5.0}, Reading())
     assert not few.known
 
 

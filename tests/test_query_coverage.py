@@ -7,6 +7,7 @@ import pytest
 
 from absentia.planning.schema import Schema
 from absentia.query.columns import variance
+from absentia.query.estimate import Reading
 from absentia.query.models import correlation, covariance, pca, regression
 from absentia.query.moments import moments
 from query_world import (
@@ -59,7 +60,7 @@ def test_sampling_errors_hold_when_few_rows_show_a_pair() -> None:
         table = population(8000, rng)
         values = exact(sums, table, masks(table, rng, rates))
         for q in queries:
-            for r in q.answer(SCHEMA, values, dict.fromkeys(values, 1e-9), 8000):
+            for r in q.rows(SCHEMA, values, dict.fromkeys(values, 1e-9), Reading(8000)):
                 found.setdefault((r.query, r.cell), []).append((r.estimate, r.se_sampling))
     for key, pairs in found.items():
         estimates, errors = np.array(pairs).T
@@ -85,7 +86,7 @@ def test_sampling_errors_of_variances_follow_the_shape(shape: str) -> None:
         z = np.clip(SHAPES[shape](rng, n), 0, 100) / 50 - 1
         sums = {s: np.asarray((z ** s.powers[0][1]).sum()) for q in queries for s in q.statistics(people)}
         for q in queries:
-            r = q.answer(people, sums, dict.fromkeys(sums, 1e-9), n)[-1]
+            r = q.rows(people, sums, dict.fromkeys(sums, 1e-9), Reading(n))[-1]
             found.append((r.estimate, r.se_sampling))
     estimates, errors = np.array(found).T
     assert (0.75 if shape == "exponential" else 0.88) < errors.mean() / estimates.std() < 1.15
@@ -119,7 +120,7 @@ def test_noise_adds_no_bias() -> None:
     for _ in range(runs):
         values = noisy(p, sums, rng)
         for q in queries:
-            for r in q.answer(SCHEMA, values, p.noise_sd, 4000, family="laplace"):
+            for r in q.rows(SCHEMA, values, p.noise_sd, Reading(4000, family="laplace")):
                 found[r.query, r.cell].append((r.estimate, r.se_noise))
     for key, pairs in found.items():
         estimates, errors = np.array(pairs).T

@@ -11,6 +11,7 @@ import numpy as np
 
 from absentia.exact import shown
 from absentia.planning.observed import seen_by
+from absentia.query.estimate import Reading
 from absentia.query.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def _shows(plan: Plan, q: Query, world: World, shrunk: float) -> bool:
     """Whether any number of the answer is left to see with the plan's noise times a factor."""
     sd = {s: x * shrunk for s, x in plan.noise_sd.items()}
     values = {s: _expected(plan, s, world) for s in q.statistics(plan.schema)}
-    how = {"confidence": plan.confidence, "family": plan.noise_family}
-    rows = q.answer(plan.schema, values, sd, plan.n, **how)  # type: ignore[arg-type]
+    rows = q.rows(plan.schema, values, sd, Reading(plan.n, plan.confidence, plan.noise_family))
     return not rows or any(r.known for r in rows)
 
 

@@ -97,20 +97,6 @@ class Query(ABC):
         """What is released; equal statistics of different queries are released once."""
         return tuple(self.parts(schema))
 
-    def answer(
-        self,
-        schema: Columns,
-        noisy: Noisy,
-        noise_sd: Mapping[Statistic, float],
-        n: int | None = None,
-        *,
-        confidence: float = 0.95,
-        family: str = "gaussian",
-        most: float = math.inf,
-    ) -> list[Row]:
-        """The rows of the answer from noisy statistics in units of z; never looks at data."""
-        return self.rows(schema, noisy, noise_sd, Reading(n, confidence, family, most))
-
     def validate(self, schema: Columns) -> None:
         """Nothing, or an InputError that names the bad field."""
         for field, names in (("column", self.own_columns), ("by", self.by)):
