@@ -91,8 +91,7 @@ class Blocks:
 
     def full_reach(self, norm: Norm) -> float:
         """The reach of a row with nothing missing, all blocks stacked; rounded up."""
-        stacks = [self.blocks, *(laws for _, laws in self.classes)]
-        return max(_stacked([law.full_reach for law in laws], norm) for laws in stacks)
+        return full_reach(self, norm)
 
     def total(self, norm: Norm) -> ReachLaw:
         """The law of the reach of all blocks together (l1 adds, l2 adds squares), or one that dominates it."""
@@ -145,6 +144,13 @@ def _class(given: object, field: str) -> tuple[Fraction, tuple[ReachLaw, ...]]:
     if len(pair) != 2:
         raise InputError(field, pair, "(probability, laws of the blocks)")
     return probability(pair[0], field), _laws(pair[1], field)
+
+
+@lru_cache(maxsize=64)
+def full_reach(blocks: Blocks, norm: Norm) -> float:
+    """The number behind `Blocks.full_reach`, kept for the same reason as the total law."""
+    stacks = [blocks.blocks, *(laws for _, laws in blocks.classes)]
+    return max(_stacked([law.full_reach for law in laws], norm) for laws in stacks)
 
 
 @lru_cache(maxsize=64)

@@ -111,7 +111,9 @@ class Batch:
         Counts of equal masks are equal.
         """
         halves = self.distances.same_mask
-        if isinstance(missing, Complete) or halves == self.reach or missing.law(self.reach).data_dependent:
+        if isinstance(missing, Complete) or halves == self.reach or missing.data_dependent:
+            return []
+        if missing.law(self.reach).data_dependent:
             return []
         return [missing.law(halves).atoms if halves.terms else ORIGIN]
 

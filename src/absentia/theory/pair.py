@@ -86,6 +86,8 @@ def dominating_pair(noise: Noise, atoms: Atoms, relation: Relation = "substitute
 def _visible(atoms: Atoms, scale: float) -> Atoms:
     """Reaches above 0 but below 1e-100 scales raised to that: safe, and within the range of the float search."""
     least = Fraction(scale) / 10**100
+    if next((x for x, _ in atoms if x > 0), least) >= least:  # reaches increase
+        return atoms
     return tuple((x if x == 0 or x >= least else round_up(least), q) for x, q in atoms)
 
 
