@@ -145,7 +145,7 @@ ZONED = [moment and moment.replace(tzinfo=dt.UTC) for moment in MOMENTS]
         (pa.array([True, False, None]), of("True", "False"), (2, 0)),
         (pa.array([True, False, None]), of("true", "false"), (2, 0)),
         (pa.array([True, False, None]), of("TRUE", "no"), (1, 1)),
-        (pa.array([True, False, None]), {**NUMBER, "missing": ["False"]}, None),
+        (pa.array([True, False, None]), {**NUMBER, "missing": ["False"]}, (1, 0)),
         (pa.array([True, False, None]), {**NUMBER, "missing": [1]}, (1, 0)),
         (pa.array(MOMENTS, pa.timestamp("us")), of("2020-01-31 06:30:00", "2020-02-01"), (2, 1)),
         (pa.array(MOMENTS, pa.timestamp("ns")), of("2020-01-31T06:30", missing=["1999-01-01 00:00:01"]), (1, 1)),
@@ -157,12 +157,10 @@ ZONED = [moment and moment.replace(tzinfo=dt.UTC) for moment in MOMENTS]
     ids=str,
 )  # fmt: skip
 def test_a_value_is_the_same_value_on_every_engine(
-    array: pa.Array, column: dict[str, Any], expected: tuple[int, int] | None, tmp_path: Any
+    array: pa.Array, column: dict[str, Any], expected: tuple[int, int], tmp_path: Any
 ) -> None:
     for engine, table in engines(pa.table({"x": array}), tmp_path).items():
-        if expected is None and engine == "csv of Polars":
-            continue  # it writes false, which is not the code False
-        assert seen(table, column) == (expected or (1, 0)), engine
+        assert seen(table, column) == expected, engine
 
 
 def test_integers_are_exact(tmp_path: Any) -> None:
@@ -200,9 +198,6 @@ def test_what_a_text_says() -> None:
     [
         pa.table({"x": [1.0], "p": pa.array([[1]])}),
         pa.table({"x": [1.0], "p": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}),
-        pd.DataFrame({"x": [1.0], "p": [1 + 2j]}),
-        pd.DataFrame({"x": [1.0], "p": pd.arrays.SparseArray([1.0])}),
-        pl.DataFrame({"x": [1.0], "p": pl.Series([object()], dtype=pl.Object)}),
         duckdb.sql("SELECT 1.0 AS x, INTERVAL 1 DAY AS p"),
     ],
     ids=lambda table: type(table).__module__,

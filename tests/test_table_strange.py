@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import random
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -20,7 +22,9 @@ from absentia.errors import InputError
 from absentia.planning.schema import Schema
 from absentia.query.statistic import Statistic
 from absentia.table.aggregate import aggregate, profile_counts
+from absentia.table.evidence import evidence
 from absentia.table.scan import reading
+from absentia.table.source import Source
 
 SCHEMA = Schema.from_dict({"columns": {"a": {"kind": "number", "bounds": [0, 10]}}})
 
@@ -132,6 +136,53 @@ def test_an_engine_that_fails_is_one_error_with_a_remedy() -> None:
             raise failure(text)
         assert refused.value.remedy
         assert text not in str(refused.value)
+
+
+class Panic(BaseException):
+    """What an engine written in Rust raises when it panics."""
+
+    __module__ = "pyo3_runtime"
+
+
+@pytest.mark.parametrize("failure", [OSError("cell 17"), MemoryError("cell 17"), Panic("cell 17")], ids=repr)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_no_message_of_a_failing_stream_is_shown(failure: BaseException, at_once: bool) -> None:
+    def stream() -> Iterator[pa.Table]:
+        yield pa.table({"a": [1.0]})
+        raise failure
+
+    def streams(columns: Sequence[str]) -> Iterator[Any]:
+        if at_once:
+            raise failure
+        yield stream()
+
+    for read in (lambda s: profile_counts(s, SCHEMA), lambda s: evidence(s, SCHEMA)):
+        with pytest.raises(InputError, match="E-READ") as refused:
+            read(Source(("a",), streams))
+        assert "cell 17" not in str(refused.value)
+    with pytest.raises(OSError, match="full"), reading():
+        raise OSError("the disk is full")  # our own: it is no engine's
+
+
+def test_types_guessed_from_the_first_rows_of_a_file_are_the_engines_refusal(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n" + "1\n" * 30_000 + "SECRET\n")
+    text = {"a": pl.String}
+    tables = {
+        "E-READ": [lambda: duckdb.read_csv(str(tmp_path / "t.csv")), lambda: pl.scan_csv(tmp_path / "t.csv")],
+        "": [
+            lambda: duckdb.read_csv(str(tmp_path / "t.csv"), all_varchar=True),
+            lambda: pl.scan_csv(tmp_path / "t.csv", infer_schema=False),
+            lambda: pl.scan_csv(tmp_path / "t.csv", schema=text),
+            lambda: pl.scan_csv(tmp_path / "t.csv", ignore_errors=True),
+        ],
+    }
+    for table in tables["E-READ"]:
+        for read in (profile_counts, evidence):
+            with pytest.raises(InputError, match=r"E-READ.*every column as text") as refused:
+                read(table(), SCHEMA)
+            assert "SECRET" not in str(refused.value)
+    for table in tables[""]:
+        assert profile_counts(table(), SCHEMA).observed.tolist() == [30_000]
 
 
 def test_after_a_refusal_the_connection_answers_again() -> None:

@@ -23,7 +23,17 @@ from absentia.errors import InputError
 from absentia.planning.schema import Column
 from absentia.table.spelling import WORDS, codes_as_numbers, codes_as_texts, moment_of, spelled, value_of
 
-__all__ = ["Cells", "clean_array", "clean_type", "numbers_of", "read", "read_clean", "refused_type", "valid_text"]
+__all__ = [
+    "Cells",
+    "clean_array",
+    "clean_type",
+    "numbers_of",
+    "read",
+    "read_clean",
+    "refused_type",
+    "times",
+    "valid_text",
+]
 
 MISSING, UNPARSED = -1, -2
 
@@ -51,9 +61,8 @@ def read(array: pa.Array, column: Column) -> Cells:
     if column.kind != "number":
         return _categories(array, column)
     values, seen, bad = _text_numbers(array, column) if _is_text(array) else _typed_numbers(array, column)
-    stored = array.type.to_pandas_dtype() if pt.is_floating(array.type) else float  # -9.9 is another number in 32 bits
     for code in codes_as_numbers(column.missing):
-        seen &= values != float(stored(code))
+        seen &= values != code
     return Cells(_clip(values, column), seen, bad)
 
 
@@ -117,17 +126,17 @@ def _plain(array: pa.Array, column: Column) -> pa.Array:
         return array
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if t in (pa.string(), pa.string_view()) or (pt.is_decimal(t) and column.kind == "number"):
+    if t in (pa.string(), pa.string_view()) or pt.is_decimal(t):
         return array.cast(pa.large_string())  # a decimal is correctly rounded as text, not by a cast
-    number = pt.is_integer(t) or pt.is_floating(t) or pt.is_boolean(t) or pt.is_null(t) or pt.is_decimal(t)
+    number = pt.is_integer(t) or pt.is_floating(t) or pt.is_boolean(t) or pt.is_null(t)
     if number or pt.is_large_string(t):
         return array
     if column.kind == "category" and (pt.is_date(t) or pt.is_time(t) or pt.is_timestamp(t)):
-        return _times(array)
+        return times(array)
     raise refused_type(f"columns.{column.name}", t, "a column of numbers, texts or booleans")
 
 
-def _times(array: pa.Array) -> pa.Array:
+def times(array: pa.Array) -> pa.Array:
     """Dates and times as text, in UTC, without zeros that only show how an engine stores them; midnight is its date."""
     if pt.is_timestamp(array.type):
         array = array.cast(pa.timestamp(array.type.unit))
@@ -214,7 +223,8 @@ def _coded(codes: np.ndarray) -> Cells:
 @lru_cache(maxsize=64)
 def _integer_codes(column: Column) -> tuple[int, np.ndarray] | None:
     """The code of every integer from the least to the greatest that means something; None when they are far apart."""
-    found = [value_of(spelled(v)) for v in (*column.values, *column.missing, 0, 1)]
+    codes = codes_as_numbers(column.missing)
+    found = [value_of(spelled(v)) for v in (*column.values, *column.missing, *codes, 0, 1)]
     whole = [int(x) for x in found if isinstance(x, (int, float)) and abs(x) < math.inf and x == int(x)]
     low, high = min(whole), max(whole)
     if high - low > 2**22:

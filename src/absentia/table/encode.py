@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from absentia.planning.schema import Column, Schema, UnitRule
-from absentia.table.cells import Cells, clean_array, clean_type, numbers_of, read, refused_type, valid_text
-from absentia.table.spelling import number_of
+from absentia.table.cells import Cells, clean_array, clean_type, numbers_of, read, refused_type, times, valid_text
+from absentia.table.spelling import codes_as_texts, moment_of, number_of
 
 __all__ = ["CONTENT", "ITEM", "ORDER", "UNIT", "VALUE", "Encoder", "identifiers"]
 
@@ -99,8 +99,9 @@ class Encoder:
         if pt.is_integer(array.type) and array.type != pa.uint64() and not self.text_units:
             return array.cast(pa.int64())
         series = identifiers(array, name)
-        codes = [code.strip() for code in self.schema.missing if isinstance(code, str) and number_of(code) is None]
-        blank = (series == "") | series.is_in([*codes, "NaN"])
+        words = tuple(code for code in self.schema.missing if isinstance(code, str) and number_of(code) is None)
+        moments = [moment for word in words if (moment := moment_of(word.strip())) is not None]
+        blank = (series == "") | series.is_in([*codes_as_texts(words), *moments, "NaN"])
         return pl.select(pl.when(~blank).then(series)).to_series().to_arrow().cast(pa.large_string())
 
     def _order(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray | int, int]:
@@ -114,30 +115,38 @@ class Encoder:
 
 
 def identifiers(array: pa.Array, name: str) -> pl.Series:
-    """Who or what each cell names, as text: 1 and 1.0 are one, a date goes by its number, bytes in hexadecimal."""
-    series = _series(array, name, "a column of numbers, texts, dates or bytes")
+    """Who or what each cell names, as text: 1 and 1.0 are one, a moment is spelled, bytes are in hexadecimal."""
+    array = _plain(array, name, "a column of numbers, texts, dates or bytes")
+    moment = pt.is_date(array.type) or pt.is_time(array.type) or pt.is_timestamp(array.type)
+    series = pl.Series(times(array) if moment else array)
     if series.dtype.is_float():
         whole = series.cast(pl.Int64, strict=False)
         text = pl.when(whole == series).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))
         series = pl.select(text).to_series()
     if series.dtype == pl.Binary:
         series = series.bin.encode("hex")
-    series = series.to_physical() if series.dtype.is_temporal() else series  # a far date has no text
+    series = series.to_physical() if series.dtype.is_temporal() else series
     return series.cast(pl.String).str.strip_chars()
 
 
-def _series(array: pa.Array, name: str, allowed: str) -> pl.Series:
-    """The array for the engine, or the refusal of its type: an identifier or an order must have one value a cell."""
+def _plain(array: pa.Array, name: str, allowed: str) -> pa.Array:
+    """The array as the engine can hold it, or the refusal of its type: each cell has one value.
+
+    Decimals are text and moments in UTC: the engine knows few widths of the ones, and few zones of the others.
+    """
     t = array.type.value_type if pt.is_dictionary(array.type) else array.type
     if pt.is_nested(t) or pt.is_interval(t) or isinstance(t, pa.BaseExtensionType):
         raise refused_type(f"column {name}", t, allowed)
-    return pl.Series(valid_text(array))
+    array = array.dictionary_decode() if pt.is_dictionary(array.type) else array
+    if pt.is_decimal(t):
+        return array.cast(pa.large_string())
+    return array.cast(pa.timestamp(t.unit)) if pt.is_timestamp(t) else valid_text(array)
 
 
 def _moment(array: pa.Array, name: str = "") -> tuple[np.ndarray, np.ndarray]:
     """Numbers as they are, dates and ISO texts as microseconds, else NaN; and what a double cannot hold."""
     allowed = "a column of numbers, dates or texts that spell them"
-    series = _series(array, name, allowed)
+    series = pl.Series(_plain(array, name, allowed))
     if series.dtype in (pl.Time, pl.Duration, pl.Binary):
         raise refused_type(f"column {name}", array.type, allowed)
     if series.dtype == pl.Date:

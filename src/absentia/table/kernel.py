@@ -131,7 +131,10 @@ def observed(columns: Mapping[str, Cells], names: Sequence[str], rows: int) -> n
 
 
 def check_rows(rows: int, grid: Grid) -> None:
-    """Nothing, or an InputError when there are more rows than the grid has room for: int64 could overflow."""
+    """Nothing, or an InputError when there are more rows than the grid has room for: int64 could overflow.
+
+    There is room for twice the public n, so one person decides this only in a table that n does not describe.
+    """
     if rows > grid.rows:
         raise InputError("n", "fewer rows than the table has", "the public number of rows", code="E-ROWS")
 

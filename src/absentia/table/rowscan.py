@@ -15,7 +15,7 @@ from absentia.planning.schema import Column, Schema
 from absentia.table.cells import Cells, read
 from absentia.table.encode import identifiers
 from absentia.table.scan import reading
-from absentia.table.source import Source, is_spark, open_source
+from absentia.table.source import Source, is_spark, open_source, polars_column
 
 __all__ = ["Clusters", "Coordinates", "MaskOrder", "PatternSums", "RowScan", "row_scan"]
 
@@ -224,8 +224,11 @@ def row_scan(table: Any, schema: Schema, cluster: str | None = None) -> RowScan:
 def _in_order(table: Any) -> Source:
     """The source of a table; Polars frames by way of Arrow, which keeps their order."""
     if isinstance(table, pl.LazyFrame):
-        table = table.collect()
-    return open_source(table.to_arrow() if isinstance(table, pl.DataFrame) else table)
+        with reading():
+            table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        table = table.select([polars_column(name, kind) for name, kind in table.schema.items()]).to_arrow()
+    return open_source(table)
 
 
 def _batches(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -243,7 +246,7 @@ def _batches(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 def _stored(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch | pa.Table]:
     """Batches as they are stored."""
-    with reading():
+    with reading(stream=True):
         for stream in source.streams(columns):
             yield from stream
 

@@ -29,7 +29,7 @@ __all__ = ["Total", "Work", "each", "reading", "scan"]
 
 WORKERS = 2
 State = TypeVar("State")
-ENGINES = ("polars", "pyarrow", "duckdb", "_duckdb", "pyspark", "py4j", "grpc", "narwhals")
+ENGINES = ("polars", "pyarrow", "duckdb", "_duckdb", "pyspark", "py4j", "grpc", "narwhals", "pyo3_runtime")
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ def each(
 
     def worker(state: State) -> None:
         while not stop.is_set():
-            with lock:
+            with lock, reading(stream=True):
                 stream = next(streams, None)
             if stream is None:
                 return
-            for batch in stream:
+            for batch in _read(stream):
                 take(state, batch)
                 seen.rows += batch.num_rows
                 if stop.is_set():
@@ -171,6 +171,11 @@ def each(
     return states
 
 
+def _read(stream: Batches) -> Iterator[pa.RecordBatch | pa.Table]:
+    with reading(stream=True):
+        yield from stream
+
+
 def own_interrupts() -> None:
     """Python's handler again, where Polars has put its own: that one loses an interrupt that meets a short query."""
     handler = signal.getsignal(signal.SIGINT)
@@ -179,18 +184,24 @@ def own_interrupts() -> None:
 
 
 @contextmanager
-def reading() -> Iterator[None]:
-    """A context in which an engine's own message, which may quote cells, becomes one refusal."""
+def reading(stream: bool = False) -> Iterator[None]:
+    """A context in which an engine's own message, which may quote cells, becomes one refusal.
+
+    `stream`: nothing but an engine works here; Arrow gives the message of any engine as an OSError. What an engine
+    written in Rust raises when it panics is no Exception.
+    """
     try:
         yield
-    except Exception as e:
-        if isinstance(e, AbsentiaError) or type(e).__module__.split(".")[0] not in ENGINES:
+    except BaseException as e:
+        engine = type(e).__module__.split(".")[0] in ENGINES or (stream and isinstance(e, (OSError, MemoryError)))
+        if isinstance(e, AbsentiaError) or not engine:
             raise
         if "No module named 'absentia'" in str(e):
             remedy = "Install absentia[spark] in the Python of every worker (PYSPARK_PYTHON, or a shipped environment)."
             raise InputError("table", "workers without absentia", "a cluster with it", "E-SPARK", remedy) from None
         remedy = (
-            "Read the table with its engine alone to see what it says; absentia shows no message that may quote cells."
+            "Read the table with its engine alone to see what it says; absentia shows no message that may quote cells. "
+            "Where the engine guesses types from the first rows of a file, let it read every column as text."
         )
         raise InputError("table", type(e).__name__, "a table that its engine can read", "E-READ", remedy) from None
 

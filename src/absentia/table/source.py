@@ -14,13 +14,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as pds
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
 from absentia.errors import InputError
-from absentia.table.cells import refused_type
+from absentia.table.cells import times
 from absentia.table.spelling import spelled
 from absentia.table.textfile import csv_batches, csv_header, open_csv
 
-__all__ = ["Source", "is_spark", "open_source", "require_commas"]
+__all__ = ["Source", "is_spark", "open_source", "polars_column", "require_commas"]
 
 BATCH = 2**16
 Batches = Iterable[pa.RecordBatch | pa.Table]
@@ -195,15 +196,18 @@ _WIDE = (pl.Int128, pl.UInt128)  # no such integers in Arrow
 def _polars(frame: pl.LazyFrame) -> Source:
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
         fields = frame.collect_schema()
-        for name in columns:
-            if fields[name] == pl.Object:
-                raise refused_type(f"column {name}", "Object", "a column of numbers, texts, booleans or dates")
-        wide = [pl.col(name).cast(pl.String) if fields[name] in _WIDE else pl.col(name) for name in columns]
-        chosen = frame.select(wide)
+        chosen = frame.select([polars_column(name, fields[name]) for name in columns])
         for part in chosen.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming"):
             yield part.to_arrow().to_batches(max_chunksize=BATCH)
 
     return Source(tuple(frame.collect_schema().names()), streams)
+
+
+def polars_column(name: str, kind: Any) -> pl.Expr:
+    """The column; as text where Arrow has no such integers, and where it holds Python objects."""
+    if kind == pl.Object:
+        return pl.col(name).map_batches(lambda s: pl.Series(map(_cell, s), dtype=pl.String), pl.String)
+    return pl.col(name).cast(pl.String) if kind in _WIDE else pl.col(name)
 
 
 def _pandas(frame: Any) -> Source:
@@ -212,27 +216,36 @@ def _pandas(frame: Any) -> Source:
     def streams(columns: Sequence[str]) -> Iterator[Batches]:
         for start in range(0, len(frame), BATCH):
             part = frame.iloc[start : start + BATCH]
-            arrays = [_pandas_array(part.iloc[:, names.index(name)], name) for name in columns]
+            arrays = [_pandas_array(part.iloc[:, names.index(name)]) for name in columns]
             yield [pa.table(arrays, names=list(columns))]
 
     return Source(names, streams)
 
 
-def _pandas_array(series: Any, name: str) -> pa.Array:
-    """A column of Python objects becomes text, whatever its cells hold; so does a category of objects.
+def _pandas_array(series: Any) -> pa.Array:
+    """Numbers, booleans, decimals and texts as they are; whatever else a column holds becomes text.
 
-    The text of an object is what the typed column says that could hold it: one odd cell changes no other.
+    pandas infers the type of a column from its cells: none is refused by it. The text of an object is what the typed
+    column says that could hold it: one odd cell changes no other.
     """
-    categories = getattr(series.dtype, "categories", None)
-    if series.dtype == object or (categories is not None and categories.dtype == object):
-        return pa.array([_cell(value) for value in series], pa.large_string())
+    if getattr(series.dtype, "categories", series).dtype == object:
+        return _texts(series)
     try:
         array = pa.array(series, from_pandas=True)
-    except UnicodeError:
-        return pa.array([_cell(value) for value in series], pa.large_string())
-    except (pa.ArrowException, TypeError):
-        raise refused_type(f"column {name}", series.dtype, "a column of numbers, texts, booleans or dates") from None
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    except Exception:  # Arrow has no such type, or a cell of it no text in UTF-8
+        return _texts(series)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    t = array.type.value_type if pt.is_dictionary(array.type) else array.type
+    if pt.is_date(t) or pt.is_time(t) or pt.is_timestamp(t):
+        return times(array.dictionary_decode() if pt.is_dictionary(array.type) else array)
+    words = t in (pa.string(), pa.large_string(), pa.string_view())
+    if words or pt.is_integer(t) or pt.is_floating(t) or pt.is_boolean(t) or pt.is_null(t) or pt.is_decimal(t):
+        return array
+    return _texts(series)
+
+
+def _texts(cells: Iterable[Any]) -> pa.Array:
+    return pa.array([_cell(value) for value in cells], pa.large_string())
 
 
 def _cell(value: Any) -> str | None:

@@ -6,8 +6,10 @@ A typed cell is read as its spelling, so that nothing depends on the type in whi
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ Code = str | int | float
 WORDS = {"true": 1, "false": 0}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 _DAY, _TIME = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?"
-_MOMENT = re.compile(rf"{_DAY}(?:[T ]{_TIME} ?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
+_MOMENT = re.compile(rf"{_DAY}(?:[T ]{_TIME} ?(Z|[+-]\d\d(?::?\d\d(?::\d\d)?)?)?)?", re.ASCII)
 _CLOCK = re.compile(_TIME, re.ASCII)
 
 
@@ -58,9 +60,12 @@ def _time(minute: str, second: str | None, part: str | None) -> str:
 
 def spelled(value: Any) -> str:
     """The text of a value, as the typed column that could hold it is read: 1.0 is 1, a midnight is its date."""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, (float, np.floating)):
+        value = float(value)
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
         return str(int(value))
-    text = str(value)
+    text = str.__str__(value) if isinstance(value, str) else str(value)  # of an Enum of texts or integers too
     if isinstance(value, (dt.datetime, dt.time, np.datetime64)):
         return moment_of(text) or text
     return text
@@ -78,12 +83,20 @@ def value_of(text: str) -> int | float | str | None:
 
 @lru_cache(maxsize=4096)
 def codes_as_texts(codes: tuple[Code, ...]) -> list[str]:
-    """The spellings of codes; 99 and 99.0 are one code."""
-    return [spelled(code).strip() for code in codes]
+    """The spellings of codes; 99 and 99.0 are one code, true and false are the same in any case."""
+    texts = [spelled(code).strip() for code in codes]
+    cases = [product(*zip(t.lower(), t.upper(), strict=True)) for t in texts if t.lower() in WORDS]
+    return [*texts, *("".join(letters) for words in cases for letters in words)]
 
 
 @lru_cache(maxsize=4096)
 def codes_as_numbers(codes: tuple[Code, ...]) -> tuple[float, ...]:
-    """The codes that are numbers."""
+    """The codes that are numbers, also as columns of 32 bits hold them: -9.9 is another number there.
+
+    In 16 bits only what is no integer: 9999 would be 10000.
+    """
     numbers = [number_of(code) if isinstance(code, str) else float(code) for code in codes]
-    return tuple(x for x in numbers if x is not None and x == x)
+    held = [x for x in numbers if x is not None and x == x]
+    with np.errstate(over="ignore"):
+        held += [float(np.float32(x)) for x in held] + [float(np.float16(x)) for x in held if x % 1]
+    return tuple(dict.fromkeys(x for x in held if math.isfinite(x) or x in numbers))
