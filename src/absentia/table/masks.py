@@ -152,8 +152,8 @@ class Patterns:
     def join(self, other: Patterns) -> None:
         """Take over another's patterns."""
         self.unlisted += other.unlisted
-        for part in other.parts:
-            self.add(part)
+        self.parts += other.parts
+        self._waiting += other._waiting
 
     def merge(self) -> np.ndarray:
         """One table, in any order."""
