@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from absentia.errors import InputError
 from absentia.exact import list_of, probability
+from absentia.law.atoms import stacked
 from absentia.law.blocks_total import Atoms, sum_of_laws
 from absentia.law.provenance import claims
 from absentia.law.reachlaw import ReachLaw
@@ -150,7 +151,7 @@ def _class(given: object, field: str) -> tuple[Fraction, tuple[ReachLaw, ...]]:
 def full_reach(blocks: Blocks, norm: Norm) -> float:
     """The number behind `Blocks.full_reach`, kept for the same reason as the total law."""
     stacks = [blocks.blocks, *(laws for _, laws in blocks.classes)]
-    return max(_stacked([law.full_reach for law in laws], norm) for laws in stacks)
+    return max(stacked([law.full_reach for law in laws], norm) for laws in stacks)
 
 
 @lru_cache(maxsize=64)
@@ -177,7 +178,3 @@ def _with_noise(laws: Sequence[ReachLaw], noise: NoiseOfBlocks) -> list[Block]:
     if laws and len(noise) != len(laws):
         raise InputError("noise", len(noise), f"one noise, or one for each of the {len(laws)} blocks")
     return [(each, law.atoms) for each, law in zip(noise, laws, strict=False)]
-
-
-def _stacked(reaches: Sequence[float], norm: Norm) -> float:
-    return ReachLaw.combined([[x] for x in reaches], [1], norm).max if reaches else 0.0

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
 from absentia.errors import InputError
-from absentia.exact import integer, list_of, number, probability, root_up, round_up
+from absentia.exact import integer, list_of, number, probability, round_up
+from absentia.law.atoms import constants_of, merged_atoms, normalised, reach_of, stacked, tail_at, tails_of
 from absentia.law.convolution import independent_atoms
 from absentia.law.provenance import KINDS, claims
 from absentia.theory.noise import Norm
 from absentia.theory.paper_fwl import entries_observed
 
 __all__ = ["ReachLaw"]
-
-SLACK = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,10 @@ class ReachLaw:
         kind: str = "declared",
     ) -> None:
         levels = list_of(reach, "reach", "a list of numbers >= 0")
-        merged = _merged(levels, list_of(mass, "mass", "a list of probabilities, one for each reach"))
+        merged = merged_atoms(levels, list_of(mass, "mass", "a list of probabilities, one for each reach"))
         top = max(merged)  # a reach of mass 0 says what a complete row could do
-        atoms = _normalised({x: q for x, q in merged.items() if q > 0})
-        full = top if full_reach is None else _reach(full_reach, "full_reach")
+        atoms = normalised({x: q for x, q in merged.items() if q > 0})
+        full = top if full_reach is None else reach_of(full_reach, "full_reach")
         if full < top:
             raise InputError("full_reach", full_reach, f"at least the largest reach stated, {top}")
         if kind not in KINDS:
@@ -109,8 +105,8 @@ class ReachLaw:
         """Whether `other` is stochastically at least this law: every survival probability is at least as large."""
         if not isinstance(other, ReachLaw):
             raise InputError("other", other, "a ReachLaw")
-        theirs = _tails(other.atoms)
-        return all(tail <= _tail_at(theirs, x) for x, tail in _tails(self.atoms))
+        theirs = tails_of(other.atoms)
+        return all(tail <= tail_at(theirs, x) for x, tail in tails_of(self.atoms))
 
     # -- new laws from old, never lower -----------------------------------------------------------------------
 
@@ -157,8 +153,8 @@ class ReachLaw:
         if not laws or not all(isinstance(law, ReachLaw) for law in laws):
             raise InputError("laws", laws, "at least one law, each a ReachLaw")
         levels = sorted({x for law in laws for x in law.reach})
-        all_tails = [_tails(law.atoms) for law in laws]
-        tails = [max(_tail_at(t, x) for t in all_tails) for x in levels] + [Fraction(0)]
+        all_tails = [tails_of(law.atoms) for law in laws]
+        tails = [max(tail_at(t, x) for t in all_tails) for x in levels] + [Fraction(0)]
         mass = [tails[k] - tails[k + 1] for k in range(len(levels))]
         return ReachLaw(
             levels,
@@ -190,8 +186,8 @@ class ReachLaw:
         for i, table in enumerate(listed):
             if len(table) != len(masses):
                 raise InputError(f"tables[{i}]", len(table), f"one reach for each of the {len(masses)} patterns")
-        reaches = [_stacked(column, norm) for column in zip(*listed, strict=True)]
-        complete = None if full is None else _stacked(list_of(full, "full", "one reach for each query"), norm)
+        reaches = [stacked(column, norm) for column in zip(*listed, strict=True)]
+        complete = None if full is None else stacked(list_of(full, "full", "one reach for each query"), norm)
         return ReachLaw(reaches, masses, complete, data_dependent)
 
     @staticmethod
@@ -207,12 +203,12 @@ class ReachLaw:
         Exact for few features; otherwise a weighted Poisson-binomial convolution on a grid of that many steps,
         reaches and probabilities rounded towards the dominating law.
         """
-        w = [_reach(x, f"weights[{j}]") for j, x in enumerate(list_of(weights, "weights", "a list of numbers >= 0"))]
+        w = [reach_of(x, f"weights[{j}]") for j, x in enumerate(list_of(weights, "weights", "a list of numbers >= 0"))]
         p = [probability(x, f"seen[{j}]") for j, x in enumerate(list_of(seen, "seen", "a list of probabilities"))]
         if len(w) != len(p):
             raise InputError("seen", len(p), f"one probability for each of the {len(w)} weights")
         integer(grid, "grid", 1)
-        full = _stacked(w, norm)
+        full = stacked(w, norm)
         reach, mass = independent_atoms(w, p, norm, grid)
         return ReachLaw([min(x, full) for x in reach], mass, full, data_dependent)  # the grid rounds up, also beyond it
 
@@ -228,13 +224,13 @@ class ReachLaw:
     ) -> ReachLaw:
         """The paper's (p*, k or rho, eta): two atoms, or three when a share eta may show more than k features."""
         p = probability(p_star, "p_star")
-        weights = _constants(constants)
+        weights = constants_of(constants)
         if not weights:
             raise InputError("constants", constants, "at least one constant")
         if (k is None) == (rho is None):
             raise InputError("k", k, "exactly one of k (largest number of observed features) and rho")
         observed = entries_observed(rho, len(weights)) if k is None else integer(k, "k", 0, len(weights))
-        few, full = _stacked(weights[:observed], norm), _stacked(weights, norm)
+        few, full = stacked(weights[:observed], norm), stacked(weights, norm)
         if eta is None:
             return ReachLaw([0, few], [1 - p, p], full, data_dependent)
         e = probability(eta, "eta")
@@ -247,13 +243,13 @@ class ReachLaw:
         counts: Sequence[object], constants: Sequence[object], norm: Norm = 1, data_dependent: bool = False
     ) -> ReachLaw:
         """counts[c] = probability that c features are observed; the largest constants are taken for each c."""
-        weights, counts = _constants(constants), list_of(counts, "counts", "a list of probabilities")
+        weights, counts = constants_of(constants), list_of(counts, "counts", "a list of probabilities")
         if len(counts) > len(weights) + 1:
             raise InputError(
                 "counts", len(counts), f"at most {len(weights) + 1} entries, for 0..{len(weights)} observed"
             )
-        reaches = [_stacked(weights[:c], norm) for c in range(len(counts))]
-        return ReachLaw(reaches, counts, _stacked(weights, norm), data_dependent)
+        reaches = [stacked(weights[:c], norm) for c in range(len(counts))]
+        return ReachLaw(reaches, counts, stacked(weights, norm), data_dependent)
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -281,68 +277,3 @@ class ReachLaw:
         if not isinstance(d.get("data_dependent", False), bool):
             raise InputError("law.data_dependent", d["data_dependent"], "true or false")
         return ReachLaw(**d)  # type: ignore[arg-type]
-
-
-def _reach(value: object, field: str) -> float:
-    x = number(value, field)
-    if x < 0:
-        raise InputError(field, value, "a number >= 0")
-    if math.isinf(up := round_up(x)):
-        raise InputError(field, value, "a number that a double can hold")
-    return up
-
-
-def _constants(given: object) -> list[float]:
-    listed = list_of(given, "constants", "a list of numbers >= 0")
-    return sorted((_reach(c, f"constants[{j}]") for j, c in enumerate(listed)), reverse=True)
-
-
-def _merged(reach: Sequence[object], mass: Sequence[object]) -> dict[float, Fraction]:
-    if len(reach) != len(mass) or not reach:
-        raise InputError("mass", len(mass), f"as many masses as reaches ({len(reach)}), at least one")
-    atoms: dict[float, Fraction] = {}
-    for k, (x, q) in enumerate(zip(reach, mass, strict=True)):
-        at, m = _reach(x, f"reach[{k}]"), number(q, f"mass[{k}]")
-        if m < 0:
-            raise InputError(f"mass[{k}]", q, "a number >= 0")
-        atoms[at] = atoms.get(at, Fraction(0)) + m
-    return {x: atoms[x] for x in sorted(atoms)}
-
-
-def _normalised(atoms: dict[float, Fraction]) -> list[tuple[float, float]]:
-    """Masses that sum to 1: a shortfall goes to the largest atom, an excess is taken from the smallest."""
-    total = sum(atoms.values(), Fraction(0))
-    if abs(total - 1) > SLACK or not atoms:
-        raise InputError("mass", float(total), "masses that sum to 1 within 1e-9")
-    levels = list(atoms)
-    if total < 1:
-        atoms[levels[-1]] += 1 - total
-    out: list[tuple[float, float]] = []
-    left = Fraction(1)
-    for x in reversed(levels):
-        q = round_up(atoms[x])
-        if x == levels[0] or Fraction(q) >= left:
-            out.append((x, float(left)))  # the lowest atom holds what is left, exactly
-            break
-        out.append((x, q))
-        left -= Fraction(q)
-    return out[::-1]
-
-
-def _tails(atoms: Sequence[tuple[float, Fraction]]) -> list[tuple[float, Fraction]]:
-    """(x, P(R >= x)) at every atom, in increasing x."""
-    tails = list(accumulate((q for _, q in reversed(atoms)), initial=Fraction(0)))[1:]
-    return [(x, t) for (x, _), t in zip(atoms, reversed(tails), strict=True)]
-
-
-def _tail_at(tails: Sequence[tuple[float, Fraction]], x: float) -> Fraction:
-    k = bisect_left(tails, x, key=lambda item: item[0])
-    return tails[k][1] if k < len(tails) else Fraction(0)
-
-
-def _stacked(values: Iterable[object] | None, norm: Norm) -> float:
-    """The reach of concatenated queries, rounded up."""
-    if norm not in (1, 2):
-        raise InputError("norm", norm, "1 (reaches add) or 2 (their squares add)")
-    q = [number(v, "reach") for v in values or ()]
-    return root_up(sum((v**norm for v in q), Fraction(0)), norm)
