@@ -179,12 +179,19 @@ def counted(schema: Schema, total: Partial, patterns: Patterns, left: Left) -> M
     """The frozen value behind merged partials."""
     names = tuple(schema.columns)
     table = _frequent(patterns.merge())
-    bits = [(table[:, j // (2 * _BITS)] >> (j % (2 * _BITS))) & 1 for j in range(len(names))]
     return MaskCounts(
         columns=names, rows=int(total["rows"][0]), observed=total["observed"], unparsed=total["unparsed"],
-        per_row=total["per_row"], patterns=np.array(bits, dtype=bool).T, pattern_counts=table[:, -1],
+        per_row=total["per_row"], patterns=_shown(table[:, :-1], len(names)), pattern_counts=table[:, -1],
         pairs=total.get("pairs"), unlisted=patterns.unlisted, left=left,
     )  # fmt: skip
+
+
+def _shown(words: np.ndarray, width: int) -> np.ndarray:
+    """One bool a column, from words of 48 bits."""
+    rows, many = words.shape
+    octets = np.ascontiguousarray(words, "<i8").view(np.uint8).reshape(rows, many, 8)[:, :, : _BITS // 4]
+    bits = np.unpackbits(np.ascontiguousarray(octets), axis=2, bitorder="little")
+    return bits.reshape(rows, 2 * _BITS * many)[:, :width].astype(bool)
 
 
 def with_absent(masks: MaskCounts, n: int | None) -> MaskCounts:
