@@ -239,11 +239,11 @@ def refuse_sum(one: Guarantee, other: object) -> NoReturn:
     """Amplified guarantees of one dataset must not be added; the refusal shows by how much it would be wrong."""
     numbers = ""
     if isinstance(other, Guarantee):
-        a, b = (g.epsilon(REFERENCE, certified=False) for g in (one, other))
-        without = [g.without_missingness.epsilon(REFERENCE, certified=False) for g in (one, other)]
+        claimed = sum(g.epsilon(REFERENCE) for g in (one, other))
+        without = sum(g.without_missingness.epsilon(REFERENCE) for g in (one, other))
         numbers = (
-            f" Here the sum would claim epsilon {a + b:.4g} at delta 2e-6; without missingness the two cost up to"
-            f" {sum(without):.4g}."
+            f" Here the sum would claim epsilon {shown(claimed, 4)} at delta 2e-6; without missingness the two cost up"
+            f" to {shown(without, 4)}."
         )
     raise HazardRefused(
         "H19",

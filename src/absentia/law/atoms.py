@@ -12,7 +12,7 @@ from absentia.errors import InputError
 from absentia.exact import list_of, number, root_up, round_up
 from absentia.theory.noise import Norm
 
-__all__ = ["constants_of", "merged_atoms", "normalised", "reach_of", "stacked", "tail_at", "tails_of"]
+__all__ = ["SLACK", "constants_of", "merged_atoms", "normalised", "reach_of", "stacked", "tail_at", "tails_of"]
 
 SLACK = Fraction(1, 10**9)
 

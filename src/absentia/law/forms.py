@@ -10,6 +10,7 @@ from typing import Literal
 
 from absentia.errors import InputError
 from absentia.exact import above, ball, integer, list_of, number, precision, round_up
+from absentia.law.atoms import SLACK
 from absentia.law.difference_set import difference_set
 from absentia.law.forms_total import Atoms, listed_atoms, stacked, uniform_atoms
 from absentia.law.reachlaw import ReachLaw
@@ -20,7 +21,6 @@ from absentia.theory.forms_kahane import KahaneForms
 
 __all__ = ["Forms", "Group"]
 
-SLACK = Fraction(1, 10**9)
 ROUNDED = Fraction(1, 2**50)
 """Masses this close to 1 in all are fractions written as doubles, such as 1/3"""
 
